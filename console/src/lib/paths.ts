@@ -27,6 +27,9 @@ export const paths = {
    */
   prepareImage: page('/infra/servers/prepare-image'),
   server: (id: string, tab?: string) => address('/infra/servers/$id', { id }, { tab }),
+  /** Its history in a period, in ISO 8601. */
+  serverHistory: (id: string, period: { since: string; until: string }) =>
+    address('/infra/servers/$id', { id }, { tab: 'history', ...period }),
   createPatch: (id: string) => address('/infra/servers/$id/create-patch', { id }),
   patch: (id: string, patchId: string) =>
     address('/infra/servers/$id/patches/$patchId', { id, patchId }),
@@ -36,6 +39,9 @@ export const paths = {
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) =>
     address('/infra/clusters/$id', { id }, { tab, operation }),
+  /** Its history in a period, in ISO 8601. */
+  clusterHistory: (id: string, period: { since: string; until: string }) =>
+    address('/infra/clusters/$id', { id }, { tab: 'history', ...period }),
   /** `server`: id of the server whose pods are shown. */
   clusterPods: (id: string, server?: string) =>
     address('/infra/clusters/$id', { id }, { tab: 'pods', server }),

@@ -1,6 +1,8 @@
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
+import { historyList } from '#contract/history/history.ts'
 import { dayMs, quarterMs } from '#contract/measurements/measurements.ts'
+import { query } from '../../api/query.ts'
 import type { ChartUnit } from '../../ui/charts/chart-text.ts'
 import type { ChartLine } from '../../ui/charts/Chart.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
@@ -8,6 +10,8 @@ import { ErrorState, Skeleton, Stale } from '../../ui/feedback/States.tsx'
 import { Select } from '../../ui/inputs/Choices.tsx'
 import { part } from '../../ui/part.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
+import { momentsOf } from './moments.ts'
+import { Moments } from './Moments.tsx'
 import css from './UsageOverTime.module.css'
 
 const Chart = part(() => import('../../ui/charts/Chart.tsx'))
@@ -40,12 +44,22 @@ export interface UsageChart<Name extends string> {
   readonly of: Readonly<Partial<Record<Name, string>>>
 }
 
+/** Whose charts they are. */
+export interface UsageSubject {
+  readonly id: string
+  /** Which entries of the history are marked. */
+  readonly history: { readonly object: string } | { readonly cluster: string }
+  /** The page of the history of a period in ISO 8601. */
+  readonly historyOf: (period: { since: string; until: string }) => string
+}
+
 interface UsageProps<Name extends string, Answer extends Measured<Name>> {
   /** The query of the values from this time on, by default of a day. */
   of: (from: string | undefined) => Pick<UseQueryOptions<Answer>, 'queryKey' | 'queryFn'>
   charts: readonly UsageChart<Name>[]
   /** Shown if nothing was measured. */
   nothing: ReactNode
+  subject: UsageSubject
 }
 
 /** A chart of what was measured for the first time an hour ago isn't a dot at its right edge. */
@@ -69,12 +83,16 @@ function sinceFirst<Name extends string>({
 }
 
 const refetchMs = 60_000
+const hourMs = 3_600_000
+const hourOf = (iso: string): string =>
+  new Date(Math.floor(Date.parse(iso) / hourMs) * hourMs).toISOString()
 
 /** Charts of what was measured of an object, over a period that a user chooses. */
 export function UsageOverTime<Name extends string, Answer extends Measured<Name>>({
   of,
   charts,
   nothing,
+  subject,
 }: UsageProps<Name, Answer>) {
   const [{ range, from }, setPeriod] = useState<{ range: Range; from?: string }>({ range: 'day' })
   // The call gives a day by itself, up to now. Longer periods begin at a fixed moment, so that their
@@ -118,7 +136,7 @@ export function UsageOverTime<Name extends string, Answer extends Measured<Name>
             {data.series.every(({ mean }) => mean.every((value) => value === null)) ? (
               nothing
             ) : (
-              <Charts data={data} charts={charts} />
+              <Charts data={data} charts={charts} subject={subject} />
             )}
           </>
         )}
@@ -135,17 +153,23 @@ const Outlines = ({ charts }: { charts: readonly { readonly title: string }[] })
   </div>
 )
 
+/** The entries of the history that one answer has at most. */
+const mostEntries = 1_000
+
 function Charts<Name extends string>({
   data,
   charts,
+  subject,
 }: {
   data: Measured<Name>
   charts: readonly UsageChart<Name>[]
+  subject: UsageSubject
 }) {
-  const { drawn, startsAt } = useMemo(() => {
+  const { drawn, startsAt, to } = useMemo(() => {
     const { starts_at, series } = sinceFirst(data)
     return {
       startsAt: starts_at,
+      to: Date.parse(starts_at) + series[0]!.mean.length * data.step_seconds * 1000,
       drawn: charts.map(({ title, of }) => {
         const lines = Object.entries(of).map(([name, text]): ChartLine & { unit: ChartUnit } => {
           const { unit, mean, max } = series.find((one) => one.name === name)!
@@ -155,11 +179,37 @@ function Charts<Name extends string>({
       }),
     }
   }, [data, charts])
+  const { id, history, historyOf } = subject
+  const entries = useQuery({
+    ...query(historyList, {
+      // By the hour, so that the entries aren't read anew as often as the values.
+      query: { ...history, since: hourOf(startsAt), per_page: mostEntries },
+    }),
+    refetchInterval: refetchMs,
+  })
+  const moments = useMemo(() => momentsOf(entries.data?.items ?? [], id), [entries.data, id])
   return (
     <Suspense fallback={<Outlines charts={charts} />}>
+      {entries.isError && (
+        <ErrorState error={entries.error} onRetry={() => void entries.refetch()} boxed />
+      )}
+      {entries.data?.next != null && (
+        <p className="fs12 t3">Only the newest moments of the history are marked.</p>
+      )}
+      <Moments
+        moments={moments}
+        period={{ from: Date.parse(startsAt), to }}
+        historyOf={historyOf}
+      />
       <div className={css['grid']}>
         {drawn.map((chart) => (
-          <Chart key={chart.title} {...chart} startsAt={startsAt} stepSeconds={data.step_seconds} />
+          <Chart
+            key={chart.title}
+            {...chart}
+            startsAt={startsAt}
+            stepSeconds={data.step_seconds}
+            moments={moments}
+          />
         ))}
       </div>
     </Suspense>

@@ -21,7 +21,13 @@ interface ChartProps {
   stepSeconds: number
   /** One or two. */
   lines: readonly ChartLine[]
+  /** What happened when, in the order of time; `at` in ms since 1970. */
+  moments?: readonly { readonly at: number; readonly text: string }[]
 }
+
+const noMoments: NonNullable<ChartProps['moments']> = []
+/** How far from a moment its text is shown, as a part of the period. */
+const nearPart = 1 / 120
 
 const height = 160
 const colours = ['--accent', '--ok-fill']
@@ -39,10 +45,33 @@ const sync = 'moment'
 const colourOf = (element: Element, token: string): string =>
   getComputedStyle(element).getPropertyValue(token).trim()
 
+/** A dashed line at each moment. */
+function drawMoments(u: uPlot, moments: Required<ChartProps>['moments'], colour: string): void {
+  const { ctx, bbox } = u
+  ctx.save()
+  ctx.strokeStyle = colour
+  ctx.lineWidth = devicePixelRatio
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
+  for (const { at } of moments) {
+    const x = Math.round(u.valToPos(at / 1000, 'x', true))
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
+}
+
 /** The options of uPlot, in the colours of the current theme. */
 function optionsOf(
   host: HTMLElement,
-  { unit, stepSeconds, lines }: Pick<ChartProps, 'unit' | 'stepSeconds' | 'lines'>,
+  {
+    unit,
+    stepSeconds,
+    lines,
+    moments,
+  }: Required<Pick<ChartProps, 'unit' | 'stepSeconds' | 'lines' | 'moments'>>,
   onCursor: (index: number | null) => void,
 ): uPlot.Options {
   const [line, text] = [colourOf(host, '--line'), colourOf(host, '--text-3')]
@@ -85,7 +114,10 @@ function optionsOf(
         ]
       }),
     ],
-    hooks: { setCursor: [(u) => onCursor(u.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(u) => onCursor(u.cursor.idx ?? null)],
+      draw: [(u) => drawMoments(u, moments, text)],
+    },
   }
 }
 
@@ -98,7 +130,7 @@ export default function Chart(props: ChartProps) {
   return <Drawn key={useStore(theme)} {...props} />
 }
 
-function Drawn({ title, unit, startsAt, stepSeconds, lines }: ChartProps) {
+function Drawn({ title, unit, startsAt, stepSeconds, lines, moments = noMoments }: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const [index, setIndex] = useState<number | null>(null)
@@ -115,7 +147,7 @@ function Drawn({ title, unit, startsAt, stepSeconds, lines }: ChartProps) {
   useEffect(() => {
     const element = host.current!
     const made = new uPlot(
-      optionsOf(element, { unit, stepSeconds, lines }, setIndex),
+      optionsOf(element, { unit, stepSeconds, lines, moments }, setIndex),
       data,
       element,
     )
@@ -127,11 +159,17 @@ function Drawn({ title, unit, startsAt, stepSeconds, lines }: ChartProps) {
       made.destroy()
       plot.current = null
     }
-  }, [unit, stepSeconds, lines, data])
+  }, [unit, stepSeconds, lines, moments, data])
 
   const last = Math.max(...lines.map(({ mean }) => mean.findLastIndex((value) => value !== null)))
   const shown = index ?? (last < 0 ? Math.max(0, steps - 1) : last)
   const timeAt = (i: number) => start + i * stepSeconds
+  const near = Math.max(stepSeconds, steps * stepSeconds * nearPart) * 1000
+  // What happened is told of the moment that was chosen, not of the newest values.
+  const happened =
+    index === null
+      ? []
+      : moments.filter(({ at }) => Math.abs(at - timeAt(index) * 1000) <= near).slice(-2)
   const readings = lines.map((line) => `${line.title} ${valueText(line.mean[shown], unit)}`)
 
   const move = (event: KeyboardEvent) => {
@@ -165,6 +203,11 @@ function Drawn({ title, unit, startsAt, stepSeconds, lines }: ChartProps) {
         <time className={css['time']} dateTime={new Date(timeAt(shown) * 1000).toISOString()}>
           {timeText(timeAt(shown))}
         </time>
+        {happened.map(({ at, text }) => (
+          <span key={`${at} ${text}`} className={css['moment']}>
+            {text}
+          </span>
+        ))}
         <span className="sr">{summaryOf(lines, unit, timeAt)}</span>
       </figcaption>
       <div
@@ -176,7 +219,10 @@ function Drawn({ title, unit, startsAt, stepSeconds, lines }: ChartProps) {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, steps - 1)}
         aria-valuenow={shown}
-        aria-valuetext={`${timeText(timeAt(shown))}: ${readings.join(', ')}`}
+        aria-valuetext={[
+          `${timeText(timeAt(shown))}: ${readings.join(', ')}`,
+          ...happened.map(({ text }) => text),
+        ].join('. ')}
         onKeyDown={move}
       />
     </figure>

@@ -1,6 +1,7 @@
 import { clusterMeasurements, type ClusterSeries } from '#contract/measurements/measurements.ts'
 import { query } from '../../../api/query.ts'
 import { type UsageChart, UsageOverTime } from '../../../layout/charts/UsageOverTime.tsx'
+import { paths } from '../../../lib/paths.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 
 const charts: readonly UsageChart<ClusterSeries>[] = [
@@ -16,6 +17,11 @@ export default function ClusterUsage({ id }: { id: string }) {
     <UsageOverTime
       of={(from) => query(clusterMeasurements, { params: { id }, query: { from } })}
       charts={charts}
+      subject={{
+        id,
+        history: { cluster: id },
+        historyOf: (period) => paths.clusterHistory(id, period),
+      }}
       nothing={
         <Empty
           title="Nothing was measured in this period"

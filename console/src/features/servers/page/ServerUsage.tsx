@@ -6,6 +6,7 @@ import {
 import type { Server } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { type UsageChart, UsageOverTime } from '../../../layout/charts/UsageOverTime.tsx'
+import { paths } from '../../../lib/paths.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 
 const { cpu, memory, received, sent } = serverSeries
@@ -23,6 +24,11 @@ export default function ServerUsage({ server }: { server: Pick<Server, 'id' | 'c
     <UsageOverTime
       of={(from) => query(serverMeasurements, { params: { id: server.id }, query: { from } })}
       charts={charts}
+      subject={{
+        id: server.id,
+        history: { object: server.id },
+        historyOf: (period) => paths.serverHistory(server.id, period),
+      }}
       nothing={
         <Empty
           title="Nothing was measured in this period"
