@@ -261,6 +261,11 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/main.ts': own('json'),
 
   // The command line
+  'cli/src/api/failures.ts': {
+    parses: ['json'],
+    on: 'command',
+    limits: 'a text of 64 MiB (long-read.ts)',
+  },
   'cli/src/api/client.ts': {
     parses: ['network', 'json'],
     on: 'command',
@@ -272,6 +277,16 @@ export const table: Readonly<Record<string, ParserRow>> = {
     parses: ['network'],
     on: 'command',
     limits: 'eight characters of a line; 5 heartbeats without a byte',
+  },
+  'cli/src/commands/api.ts': {
+    parses: ['json'],
+    on: 'command',
+    limits: 'a text of 64 MiB (long-read.ts), or what the user gives',
+  },
+  'cli/src/api/transport.ts': {
+    parses: ['network'],
+    on: 'command',
+    limits: 'those of client.ts and stream.ts, which read the answers',
   },
   'cli/src/apply/yaml.ts': { parses: ['yaml'], on: 'command', limits: 'largestFile of files.ts' },
   'cli/src/commands/audit.ts': {

@@ -155,6 +155,11 @@ export const globalOptions = {
     help: 'Address of Steelyard (default: STEELYARD_URL, then the address of the last sign-in)',
   },
   context: { kind: 'text', value: 'NAME', help: 'Name of a Steelyard; see steelyard context list' },
+  'ca-file': {
+    kind: 'text',
+    value: 'FILE',
+    help: 'PEM file of the authority that signed the certificate of Steelyard (default: STEELYARD_CA_FILE)',
+  },
   output: {
     kind: 'text',
     value: 'FORMAT',

@@ -3,6 +3,7 @@ import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
 import { channelCommands } from './commands/alerts/channels.ts'
 import { alertCommands } from './commands/alerts/alerts.ts'
+import { apiCommand } from './commands/api.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
 import { backupCommands } from './commands/storage/backups.ts'
@@ -65,6 +66,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...apiTokenCommands,
     ...auditCommands,
     ...programCommands,
+    apiCommand,
     completionCommand(() => commands),
   ]
   return commands

@@ -20,24 +20,39 @@ export function textIn(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes)
   } catch (cause) {
-    throw new CliError('usage', `${oneLine(path)} is not UTF-8 text${lineIn(bytes)}`, {
+    throw new CliError('usage', `${oneLine(path)} is not UTF-8 text${placeIn(bytes)}`, {
       cause,
       hint: 'Save it as UTF-8, or convert it: iconv -f latin2 -t utf-8',
     })
   }
 }
 
-/** The first line that is not UTF-8. */
-function lineIn(bytes: Uint8Array): string {
+/** Line and byte, both from 1, at which a text stops being UTF-8. */
+function placeIn(bytes: Uint8Array): string {
   let line = 1
   for (let from = 0; from < bytes.length; line++) {
     const end = bytes.indexOf(10, from)
     const piece = bytes.subarray(from, end === -1 ? bytes.length : end)
-    if (!isUtf8(piece)) return `: see line ${line}`
+    if (!isUtf8(piece)) {
+      const at = from + firstWrong(piece)
+      const hex = bytes[at]!.toString(16).toUpperCase()
+      return `: see line ${line}, byte ${at + 1} of the file (0x${hex})`
+    }
     if (end === -1) break
     from = end + 1
   }
   return ''
+}
+
+/** Index of the first byte that begins no character (RFC 3629 §3 has the lengths). */
+function firstWrong(piece: Uint8Array): number {
+  for (let at = 0; at < piece.length;) {
+    const byte = piece[at]!
+    const length = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
+    if (length > 1 && !isUtf8(piece.subarray(at, at + length))) return at
+    at += length
+  }
+  return piece.length
 }
 
 /**
@@ -60,7 +75,7 @@ export async function readBytes(path: string, most = Infinity): Promise<Buffer> 
 /** Reads a text that the user named; `-` is standard input. Throws CliError. */
 export const readText = async (path: string): Promise<string> =>
   textIn(
-    path,
+    path === '-' ? 'Standard input' : path,
     await readBytes(path).catch((cause: unknown) => {
       throw new CliError('failure', `${oneLine(path)} cannot be read`, { cause })
     }),

@@ -76,9 +76,10 @@ export function overview(commands: readonly Command[], words: readonly string[])
           ['STEELYARD_CONTEXT', 'Name of a Steelyard, instead of its address'],
           ['STEELYARD_TOKEN', 'API token or access token, instead of steelyard login'],
           [
-            'NODE_EXTRA_CA_CERTS',
+            'STEELYARD_CA_FILE',
             'PEM file of the authority that signed the certificate of Steelyard',
           ],
+          ['HTTPS_PROXY', 'Address of a proxy; NO_PROXY names the hosts that need none'],
           ['NO_COLOR', 'Set to any value: no colours'],
         ])}\nExit codes: ${codes.join(', ')}.\n`
       : '',

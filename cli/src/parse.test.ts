@@ -72,8 +72,8 @@ describe('a command line', () => {
     expect(refusal(line)).toBe(message)
   })
 
-  test('--version runs the version command', () => {
-    expect(read('--version')).toMatchObject({ kind: 'run', command: { name: 'version' } })
+  test('--version asks no server', () => {
+    expect(read('--version')).toEqual({ kind: 'version' })
   })
 })
 

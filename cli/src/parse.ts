@@ -12,12 +12,14 @@ import { oneLine } from './text.ts'
 
 /** A parsed command line. `command` is null for help on the given words or on all commands. */
 export type Parsed =
+  | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
   | ({
       readonly kind: 'run'
       readonly command: Command
       readonly url: string | undefined
       readonly context: string | undefined
+      readonly caFile: string | undefined
       readonly format: Format
       readonly headers: boolean
     } & AnyGiven)
@@ -64,10 +66,10 @@ function find(
   let at = 0
   for (; at < args.length; at++) {
     const arg = args[at]!
-    if (['--url', '--context', '--output', '-o'].includes(arg))
+    if (['--url', '--context', '--ca-file', '--output', '-o'].includes(arg))
       before.push(arg, ...args.slice(++at, at + 1))
     else if (
-      /^--(?:url|context|output)=|^-o./.test(arg) ||
+      /^--(?:url|context|ca-file|output)=|^-o./.test(arg) ||
       ['--json', '--no-headers', '--help', '-h'].includes(arg)
     )
       before.push(arg)
@@ -157,8 +159,7 @@ function printing(
 /** Parses a command line. Throws CliError `usage`. */
 export function parse(args: readonly string[], commands: readonly Command[]): Parsed {
   if (args[0] === 'help') return { ...find(args.slice(1), commands), kind: 'help' }
-  if (args.length === 1 && (args[0] === '--version' || args[0] === '-v'))
-    return parse(['version'], commands)
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) return { kind: 'version' }
   const { command, words, rest } = find(args, commands)
   if (!command) {
     const unknown = rest.find((a) => !a.startsWith('-'))
@@ -210,13 +211,14 @@ export function parse(args: readonly string[], commands: readonly Command[]): Pa
       command,
     )
   }
-  const { url, context, help } = read.values
+  const { url, context, help, 'ca-file': caFile } = read.values
   if (help === true) return { kind: 'help', words, command }
   return {
     kind: 'run',
     command,
     url: typeof url === 'string' ? url : undefined,
     context: typeof context === 'string' ? context : undefined,
+    caFile: typeof caFile === 'string' ? caFile : undefined,
     ...printing(command, read.values),
     operands: readOperands(command, read.positionals),
     options: Object.fromEntries(

@@ -1,3 +1,4 @@
+import packageFile from '../../package.json' with { type: 'json' }
 import { openApi } from './api/client.ts'
 import { openContexts } from './api/contexts.ts'
 import { openSessions } from './api/sessions.ts'
@@ -43,6 +44,10 @@ export async function run(
   const commands = allCommands(sessions, contexts)
   try {
     const parsed = parse(args, commands)
+    if (parsed.kind === 'version') {
+      terminal.out(`steelyard ${packageFile.version}\n`)
+      return exitCodes.ok
+    }
     if (parsed.kind === 'help') {
       terminal.out(
         parsed.command

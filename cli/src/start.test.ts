@@ -33,6 +33,14 @@ test('a reader that goes away ends the program without an error', async () => {
   expect(await code).toBe(0)
 })
 
+test('a password on standard input that is not UTF-8 is refused', async () => {
+  const child = spawn(process.execPath, [main, 'login', 'a@example.com', '--password-stdin'])
+  child.stdin.end(Buffer.from('correct horse \xf3', 'latin1'))
+  expect(await text(child.stderr)).toContain(
+    'Standard input is not UTF-8 text: see line 1, byte 15 of the file (0xF3)\n',
+  )
+})
+
 test('a file may come from a standard input that another program has opened', async () => {
   // Node connects it to a socket, which can't be opened by the name /dev/stdin.
   const child = spawn(process.execPath, [main, 'apply', '-f', '-'])

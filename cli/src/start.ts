@@ -3,10 +3,11 @@
  * files get them as a Terminal.
  */
 import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { askOnTerminal } from './ask.ts'
 import { exitCodes } from './exit.ts'
+import { textIn } from './files.ts'
 import { run, type RunProgram } from './run.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -44,7 +45,7 @@ function openTerminal(): Terminal {
     sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => undefined),
     ask: (question, options) => askOnTerminal(stdin, stderr, question, options),
     outlivePipes: () => void (outlives = true),
-    readAll: () => text(stdin),
+    readAll: async () => textIn('Standard input', await buffer(stdin)),
     interrupted: () => {
       const controller = new AbortController()
       process.once('SIGINT', () => controller.abort())

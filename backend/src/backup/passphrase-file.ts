@@ -1,4 +1,5 @@
 /** The passphrase of a backup in a file that only its owner can read. */
+import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { BackupRefused } from './sealed.ts'
@@ -19,7 +20,11 @@ export async function passphraseIn(file: string): Promise<string> {
   try {
     if (((await stat(file)).mode & 0o077) !== 0)
       throw new BackupRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
-    return (await readFile(file, 'utf8')).split('\n', 1)[0]!.replace(/\r$/, '')
+    const bytes = await readFile(file)
+    // Another encoding would lose characters, and then other passphrases would fit as well.
+    if (!isUtf8(bytes))
+      throw new BackupRefused(`${file} is not UTF-8 text: convert it (iconv -f latin2 -t utf-8)`)
+    return bytes.toString().split('\n', 1)[0]!.replace(/\r$/, '')
   } catch (error) {
     if (error instanceof Refusal) throw error
     throw new BackupRefused(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, {

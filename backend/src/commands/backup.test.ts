@@ -279,6 +279,11 @@ test('a restore refuses a wrong passphrase, and a backup refuses a weak passphra
     code: 1,
     err: expect.stringContaining('chmod 0600') as string,
   })
+  const latin = path.join(folder, 'latin')
+  writeFileSync(latin, Buffer.from(`${passphrase}\xf3`, 'latin1'), { mode: 0o600 })
+  expect(
+    await runCommand((around) => backup([other, '--passphrase-file', latin], around), settings),
+  ).toMatchObject({ code: 1, err: expect.stringContaining('is not UTF-8 text') as string })
   expect(await runCommand((around) => backup([], around), settings)).toMatchObject({ code: 2 })
   expect(existsSync(other)).toBe(false)
   expect((await typed(passphrase, passphrase)).code).toBe(0)

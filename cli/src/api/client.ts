@@ -5,13 +5,16 @@ import { eventStream } from '#contract/events.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { sessionProve } from '#contract/people/profile.ts'
 import { authorize, authorizeRefresh, deviceCookie, secureName } from '#contract/sessions.ts'
-import { CliError, exitOfStatus, Refusal } from '../exit.ts'
+import { CliError } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import type { Contexts } from './contexts.ts'
+import { refusal, unreachable } from './failures.ts'
 import { bytesOf, textIn, textOf } from './long-read.ts'
 import type { Session, Sessions } from './sessions.ts'
+import { isLoopback } from './proxy.ts'
 import { openStream, readEvents } from './stream.ts'
+import { openTransport } from './transport.ts'
 
 type Parts = 'params' | 'query' | 'body'
 /** The parts of a request that the caller may omit, because they have no required fields. */
@@ -63,9 +66,6 @@ export function readUrl(text: string): string {
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '')
 }
 
-const isLoopback = (host: string) =>
-  host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
-
 /** Refuses to send passwords and tokens over a network without TLS. */
 export function checkSafe(url: string, env: Readonly<Record<string, string | undefined>>): void {
   const { protocol, hostname } = new URL(url)
@@ -109,67 +109,6 @@ function pathOf(operation: Operation, ask: Partial<Record<Parts, unknown>>): str
   return query.size > 0 ? `${path}?${query.toString()}` : path
 }
 
-/** Describes why fetch failed. */
-function unreachable(url: string, e: unknown): CliError {
-  const cause = e instanceof Error && e.cause instanceof Error ? e.cause : e
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const known: Record<string, string> = {
-    ECONNREFUSED: 'nothing listens there',
-    ENOTFOUND: 'the host name is unknown',
-    EAI_AGAIN: 'the name could not be looked up',
-    ECONNRESET: 'the connection was cut',
-    UND_ERR_SOCKET: 'the connection was cut',
-    ETIMEDOUT: 'no answer',
-    UND_ERR_CONNECT_TIMEOUT: 'no answer',
-    EHOSTUNREACH: 'no route to the address',
-    ENETUNREACH: 'no route to the address',
-  }
-  const isTimeout = e instanceof Error && e.name === 'TimeoutError'
-  const why = isTimeout
-    ? `no answer within ${timeoutMs / 1000} s`
-    : (known[code] ?? (cause instanceof Error ? cause.message : String(cause)))
-  const isCertificate = /CERT|SIGNED|ERR_TLS/.test(code)
-  return new CliError('unreachable', `${url} could not be reached: ${oneLine(why)}`, {
-    cause: e,
-    hint: isCertificate
-      ? 'Set NODE_EXTRA_CA_CERTS to the PEM file of the authority that signed the certificate of Steelyard'
-      : 'Set the address with --url or STEELYARD_URL',
-  })
-}
-
-/** Converts an error response of the API to a CliError. */
-function refusal(url: string, status: number, text: string): CliError {
-  let read
-  try {
-    read = z.safeParse(Refusal, JSON.parse(text))
-  } catch {
-    read = null
-  }
-  if (!read?.success)
-    return new CliError(
-      exitOfStatus(status),
-      `${url} answered ${status}, which is not a response of Steelyard`,
-    )
-  const body = read.data
-  const details = Object.entries(body.fields ?? {}).filter(
-    ([, sentence]) => !body.error.includes(sentence),
-  )
-  const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)]
-    .map(oneLine)
-    .join('\n')
-  if (status >= 500)
-    return new CliError(exitOfStatus(status), message, {
-      body,
-      hint: `Request ${oneLine(body.request_id)}`,
-    })
-  return new CliError(exitOfStatus(status), message, {
-    body,
-    ...(status === 403 && {
-      hint: 'Ask an administrator for the role, and sign in again after you have received it',
-    }),
-  })
-}
-
 /** Milliseconds to wait before a retry, or null if a retry is useless or would come too late. */
 function waitBeforeRepeat(answer: Response, attempt: number): number | null {
   if (![409, 429, 503].includes(answer.status)) return null
@@ -184,6 +123,10 @@ export interface Address {
   readonly url: string | undefined
   /** Name of a context. */
   readonly context: string | undefined
+}
+/** An address, and the file of further authorities that may have signed its certificate. */
+interface Target extends Address {
+  readonly caFile: string | undefined
 }
 
 /**
@@ -208,13 +151,11 @@ const isDevice = (header: string): boolean =>
  * The API at one address: that of the options, else of the environment, else of the last sign-in,
  * else the default port on this machine.
  */
-export function openApi(
-  terminal: Terminal,
-  sessions: Sessions,
-  contexts: Contexts,
-  asked: Address,
-) {
+export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contexts, asked: Target) {
   const { env } = terminal
+  const caFile = asked.caFile ?? (env['STEELYARD_CA_FILE'] || undefined)
+  const fetch = openTransport(env, caFile)
+  const failed = (base: string, e: unknown) => unreachable(base, e, { timeoutMs, caFile })
   let known: Promise<string> | undefined
   const find = async (): Promise<string> => {
     const { url, context } = namedIn(asked, env)
@@ -245,7 +186,6 @@ export function openApi(
       try {
         const answer = await fetch(base + pathOf(operation, ask), {
           method: operation.method,
-          redirect: 'manual',
           signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
           headers: {
             accept: operation.media,
@@ -279,7 +219,7 @@ export function openApi(
         await terminal.sleep(waitMs, signal)
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
-        const error = unreachable(base, e)
+        const error = failed(base, e)
         // Retries only after a broken connection, not after a refused connection or for an unknown
         // host.
         if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut'))
@@ -371,7 +311,6 @@ export function openApi(
       )
       const headers = { accept: operation.media, authorization: `Bearer ${token}` }
       return fetch(base + pathOf(operation, ask), {
-        redirect: 'manual',
         signal: stop.signal,
         headers,
       }).finally(() => clearTimeout(timer))
@@ -393,7 +332,7 @@ export function openApi(
         throw refusal(base, answer.status, await textIn(answer))
       yield* bytesOf(answer.body, timeoutMs)
     } catch (e) {
-      throw e instanceof CliError ? e : unreachable(base, e)
+      throw failed(base, e)
     }
   }
 
@@ -447,6 +386,50 @@ export function openApi(
     /** Like `read`, for a file that isn't text. */
     readBytes: long,
     /**
+     * Sends a request that needs no declaration, signed in if there is a session, and resolves to
+     * the response whatever its status. Refreshes the token and proves the user's identity if
+     * necessary. @param path with its query
+     */
+    async raw(method: string, path: string, body: string | undefined): Promise<Response> {
+      const base = await url()
+      checkSafe(base, env)
+      const key = randomUUID()
+      const send = (token: string | null) => {
+        const stop = new AbortController()
+        const late = () => stop.abort(new DOMException('There is no response', 'TimeoutError'))
+        const timer = setTimeout(late, timeoutMs)
+        const headers = {
+          accept: 'application/json, */*;q=0.5',
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(method === 'POST' && token !== null && { 'idempotency-key': key }),
+        }
+        return fetch(base + path, {
+          method,
+          signal: stop.signal,
+          headers,
+          ...(body !== undefined && { body }),
+        })
+          .catch((e: unknown) => {
+            throw failed(base, e)
+          })
+          .finally(() => clearTimeout(timer))
+      }
+      const isSignedIn = Boolean(env['STEELYARD_TOKEN']) || (await sessions.read(base)) !== null
+      let token = isSignedIn ? await tokenOf(base) : null
+      let answer = await send(token)
+      if (answer.status === 401 && token !== null && !env['STEELYARD_TOKEN']) {
+        token = (await refresh(base, token)) ?? token
+        answer = await send(token)
+      }
+      if (answer.status !== 409 || token === null) return answer
+      const text = await textIn(answer)
+      const refused = refusal(base, answer.status, text)
+      if (refused.body?.code !== 'proof_needed') return new Response(text, answer)
+      await prove(base, token, refused)
+      return send(token)
+    },
+    /**
      * Reads the stream of events until it ends: with the access token, or if it is silent. Calls
      * `onEvent` for each event, and once at the beginning, because something may have changed
      * before. Throws CliError, or the error of the connection.
@@ -454,7 +437,7 @@ export function openApi(
     async listen(signal: AbortSignal, onEvent: () => void): Promise<void> {
       const base = await url()
       checkSafe(base, env)
-      const open = (token: string) => openStream(`${base}${eventStream.path}`, token, signal)
+      const open = (token: string) => openStream(fetch, `${base}${eventStream.path}`, token, signal)
       const token = await tokenOf(base)
       let answer = await open(token)
       if (answer.status === 401 && !env['STEELYARD_TOKEN']) {

@@ -3,16 +3,21 @@
  * to learn that something has changed.
  */
 import { eventStream, heartbeatMs } from '#contract/events.ts'
+import type { Transport } from './transport.ts'
 
 /**
  * A stream without a heartbeat for this long has lost its connection, although TCP may not notice.
  */
 const silentMs = 5 * heartbeatMs
 
-/** Opens the stream. Throws what `fetch` throws. */
-export const openStream = (url: string, token: string, signal: AbortSignal): Promise<Response> =>
+/** Opens the stream. Throws what the transport throws. */
+export const openStream = (
+  fetch: Transport,
+  url: string,
+  token: string,
+  signal: AbortSignal,
+): Promise<Response> =>
   fetch(url, {
-    redirect: 'manual',
     signal,
     headers: { accept: eventStream.media, authorization: `Bearer ${token}` },
   })

@@ -119,7 +119,9 @@ test('case 28: a file in another encoding is refused by its name and line, and U
   ])
     expect(await cli.run(command)).toMatchObject({
       exit: 2,
-      err: expect.stringContaining('latin.yaml is not UTF-8 text: see line 3') as string,
+      err: expect.stringContaining(
+        'latin.yaml is not UTF-8 text: see line 3, byte 47 of the file (0xF3)\n',
+      ) as string,
     })
   expect(api.callsOf(patchCreate)).toHaveLength(0)
   const wide = join(cli.folder, 'wide.yaml')
