@@ -148,17 +148,21 @@ export function recorder({ clock }: { clock: Clock }) {
       if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
     /**
-     * Writes an event without an audit entry, for observed state and the progress of an operation.
+     * Writes events without an audit entry, for observed state and the progress of an operation.
+     * Several are written together.
      */
-    tell: async (tx: Tx, caller: Caller, { contacts, ...told }: Told): Promise<void> => {
-      const event = eventOf(caller, told)
+    tell: async (tx: Tx, caller: Caller, told: Told | readonly Told[]): Promise<void> => {
       attributed(tx, caller, new Date(clock.now()))
-      await write(tx, [
-        {
-          audit: null,
-          event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } },
-        },
-      ])
+      await write(
+        tx,
+        [told].flat().map(({ contacts, ...one }) => {
+          const event = eventOf(caller, one)
+          return {
+            audit: null,
+            event: { ...event, data: { ...event.data, ...(contacts && { contacts }) } },
+          }
+        }),
+      )
     },
   }
 }

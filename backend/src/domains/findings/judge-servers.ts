@@ -1,6 +1,6 @@
 /** Judges servers. Pure functions: what is known of the servers gives the findings. */
 import { driftSentence } from '#contract/servers/drift.ts'
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { failedInstallsSaid, type ServerCondition, type ServerConditions } from '../servers/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
@@ -112,7 +112,7 @@ function judgeGroup(place: Place, group: readonly Silent[], answering: number): 
   const free = group.filter(({ server }) => server.cluster === null).length
   const whose = [
     ...(clusters.size === 0 ? [] : [`of ${counted(clusters.size, 'cluster')}`]),
-    ...(free === 0 ? [] : [`${free} in no cluster`]),
+    ...(free === 0 ? [] : [`${count(free)} in no cluster`]),
   ]
   const rest =
     answering === 0

@@ -38,6 +38,9 @@ const flapMs = 3_600_000
 /** The sentence counts begins from this number on. */
 const fewestBegins = 3
 
+/** The clock of another process may be ahead by so much, in ms. More is a fault of that clock. */
+const mostAheadMs = 900_000
+
 type Open = Awaited<ReturnType<typeof store.lockOpen>>[number]
 
 /** The findings that a pass changed, and their clusters. */
@@ -45,6 +48,16 @@ interface Changes {
   readonly findings: Set<string>
   readonly clusters: Set<string>
 }
+
+/**
+ * The time of a pass, in ms since 1970. What began by the time alone doesn't end because a process
+ * whose clock is behind judges next.
+ */
+const timeOf = (now: number, open: readonly Open[]): number =>
+  open.reduce((latest, { begins }) => {
+    const at = begins.at(-1)?.getTime() ?? 0
+    return at - now > mostAheadMs ? latest : Math.max(latest, at)
+  }, now)
 
 /** Adds how often a finding that comes and goes began within the last hour. */
 const told = (reason: string, begins: number): string =>
@@ -58,11 +71,11 @@ export function judging(parts: FindingParts) {
     tx: Tx,
     conditions: ServerConditions,
     together: ReadonlySet<string>,
+    now: number,
   ): Promise<{
     readonly judged: Judged[]
     readonly standing: ReadonlyMap<string, ShownFindings>
   }> => {
-    const now = clock.now()
     const found = judgeServers(conditions, together, now)
     const silent = new Map<string, Judged>()
     for (const one of found) {
@@ -131,14 +144,15 @@ export function judging(parts: FindingParts) {
       ended,
       causes,
       changed,
+      now,
     }: {
       open?: Open
       ended?: Open
       causes: ReadonlyMap<string, string>
       changed: Changes
+      now: number
     },
   ): Promise<Kept> => {
-    const now = clock.now()
     const columns = columnsOf(one, causes)
     const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
     if (open) {
@@ -186,19 +200,24 @@ export function judging(parts: FindingParts) {
     id: string,
     { affected = [] }: Judged,
     before: readonly store.AffectedRow[],
+    at: Date,
   ) => {
     const known = new Map(before.map((row) => [row.server_id, row]))
     const added = affected.filter((s) => known.get(s.id)?.since.getTime() !== s.since.getTime())
     const now = new Set(affected.map((s) => s.id))
     const gone = before.flatMap((row) => (now.has(row.server_id) ? [] : [row.server_id]))
     if (added.length > 0) await store.addAffected(tx, id, added)
-    if (gone.length > 0) await store.endAffected(tx, id, gone, new Date(clock.now()))
+    if (gone.length > 0) await store.endAffected(tx, id, gone, at)
   }
 
-  const pass = async (tx: Tx, conditions: ServerConditions): Promise<void> => {
+  const pass = async (tx: Tx): Promise<void> => {
     // The lock is held until the transaction ends. Another process that judges now sees the same.
     if (!(await tryLock(tx, 'steelyard findings'))) return
     const open = await store.lockOpen(tx)
+    // Read under the lock: what was read before may be older than what another process has judged.
+    const conditions = await parts.servers.conditions()
+    const now = timeOf(clock.now(), open)
+    const at = new Date(now)
     const groups = open.filter((row) => row.kind === 'datacenter_silent')
     const affected = Map.groupBy(
       await store.affectedBy(
@@ -208,13 +227,12 @@ export function judging(parts: FindingParts) {
       (row) => row.finding_id,
     )
     const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
-    const { judged, standing } = await judge(tx, conditions, together)
+    const { judged, standing } = await judge(tx, conditions, together, now)
     const opened = new Map(open.map((row) => [keyOf({ ...row, objectId: row.object_id }), row]))
-    const at = new Date(clock.now())
     const ended = judged.every((one) => opened.has(keyOf({ ...one, objectId: one.object.id })))
       ? new Map<string, Open>()
       : new Map(
-          (await store.endedSince(tx, new Date(clock.now() - flapMs))).map((row) => [
+          (await store.endedSince(tx, new Date(now - flapMs))).map((row) => [
             keyOf({ ...row, objectId: row.object_id }),
             row,
           ]),
@@ -226,15 +244,16 @@ export function judging(parts: FindingParts) {
     for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
       const key = keyOf({ kind: one.kind, objectId: one.object.id })
       const [row, former] = [opened.get(key), ended.get(key)]
-      const now = await keep(tx, one, {
+      const stored = await keep(tx, one, {
         ...(row && { open: row }),
         ...(former && { ended: former }),
         causes,
         changed,
+        now,
       })
-      causes.set(key, now.id)
-      kept.set(one, now)
-      if (one.affected) await keepAffected(tx, now.id, one, affected.get(now.id) ?? [])
+      causes.set(key, stored.id)
+      kept.set(one, stored)
+      if (one.affected) await keepAffected(tx, stored.id, one, affected.get(stored.id) ?? [], at)
     }
     const grouped = new Map(
       judged.flatMap((one) =>
@@ -260,19 +279,16 @@ export function judging(parts: FindingParts) {
     }
     const shown = shownOf(kept)
     for (const [id, before] of [...standing].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      const now = {
+      const wanted = {
         finding: shown.cluster.get(id) ?? null,
         upgrade: shown.upgrade.get(id) ?? null,
       }
-      if (changed.clusters.has(id) || !isDeepStrictEqual(before, now))
-        await parts.clusters.showFinding(tx, id, now)
+      if (changed.clusters.has(id) || !isDeepStrictEqual(before, wanted))
+        await parts.clusters.showFinding(tx, id, wanted)
     }
     await parts.servers.showFindings(tx, shown.server)
     if (changed.findings.size > 0) await wakeAlerts(parts.engine, tx)
   }
 
-  return async (): Promise<void> => {
-    const conditions = await parts.servers.conditions()
-    await inTransaction(db, (tx) => pass(tx, conditions))
-  }
+  return (): Promise<void> => inTransaction(db, pass)
 }

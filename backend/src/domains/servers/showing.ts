@@ -20,6 +20,13 @@ export async function showFindings(
     changed.map((id) => ({ id, finding: shown.get(id) ?? null })),
     new Date(clock.now()),
   )
-  for (const { id, version } of written)
-    await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id }, version })
+  await tell(
+    tx,
+    system,
+    written.map(({ id, version }) => ({
+      name: 'server.updated' as const,
+      object: { kind: 'server' as const, id },
+      version,
+    })),
+  )
 }
