@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth, type ClusterHealth, etcdRole } from '#contract/clusters/health.ts'
-import { clusterMeasurements } from '#contract/measurements/measurements.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
+import { findingList } from '#contract/findings/findings.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { healthQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 4 })
 const { admin } = world
-const viewer = await world.backend.signIn({ role: 'viewer' })
+const viewer = await world.backend.signIn({ role: 'viewer', lasts: true })
 const nodes = world.take(4)
 const { cluster, operation } = await world.create(nodes)
 const ask = async (): Promise<ClusterHealth> =>
@@ -66,25 +67,6 @@ test(
     expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: 'v1.14.1' })
   },
 )
-
-test('a ready cluster is measured by the look at its health, each minute once', async () => {
-  const measured = async () => {
-    await world.backend.engine.run(60_000)
-    const { answer } = await viewer.call(clusterMeasurements, { params: { id: cluster.id } })
-    return answer!.series.map(({ name, mean }) => [name, mean.findLast((value) => value !== null)])
-  }
-  await expect.poll(measured, { timeout: 60_000 }).toEqual([
-    ['api_seconds', expect.any(Number)],
-    ['etcd_seconds', expect.any(Number)],
-    ['etcd_bytes', expect.any(Number)],
-    ['etcd_in_use_bytes', expect.any(Number)],
-    ['nodes_ready', 4],
-    ['nodes', 4],
-  ])
-  expect(await viewer.call(clusterMeasurements, { params: { id: nodes[0]!.id } })).toMatchObject({
-    status: 404,
-  })
-})
 
 test('the pods of a cluster are listed, of one server or by search', async () => {
   const pods = async (query: { node_id?: string; q?: string }) =>
@@ -174,6 +156,38 @@ test('etcd without space is full, but keeps its quorum', { timeout: 600_000 }, a
   )
   expect(stateOf(health, 'etcd')).toMatchObject({ state: 'ok' })
 })
+
+test(
+  'a full etcd and an API server that stops are found by watching the machines, and end when they are mended',
+  { timeout: 600_000 },
+  async () => {
+    const [, stopped, full] = nodes
+    const found = async () => {
+      await world.toNextRun(healthQueue, cluster.id)
+      await world.backend.domains.findings.judge()
+      const { items } = (
+        await viewer.call(findingList, { query: { cluster: cluster.id, severity: 'degraded' } })
+      ).answer!
+      return items.map((f) => `${f.kind}: ${f.reason}`)
+    }
+    await addFault(world.machine(full!), { kind: 'etcd-alarm', alarm: 'nospace' })
+    await addFault(world.machine(stopped!), { kind: 'refuse', port: 'kubernetes' })
+    const two = await world.until(found, ({ length }) => length === 2)
+    expect(two).toEqual([
+      expect.stringContaining(
+        `cluster_etcd_full: etcd is full and refuses writes (alarm NOSPACE of ${full!.name})`,
+      ),
+      expect.stringContaining(
+        `cluster_api_server_down: The API server of ${stopped!.name} is not ready`,
+      ),
+    ])
+    await clearFaults(world.machine(stopped!))
+    // What the finding offers as its remedy clears the alarm.
+    const { id } = await world.change(cluster.id, { kind: 'defragment' })
+    expect((await world.ended(id)).status).toBe('done')
+    await world.until(found, ({ length }) => length === 0)
+  },
+)
 
 test(
   'a lost quorum is a problem that names the members that are down',
