@@ -1,3 +1,4 @@
+import { certificateKinds } from '#contract/clusters/certificates.ts'
 import {
   type Cluster,
   clusterCreate,
@@ -41,6 +42,15 @@ const colourOf = (c: Cluster): Colour | null =>
 const statusOf = (c: Cluster): string =>
   c.finding && c.status !== 'deleting' ? findingWord(c.finding) : c.status
 
+/** The certificate that expires first of those that should be renewed by now. */
+function endingText({ certificates_ending: all = [] }: Cluster): string | null {
+  const [first, ...more] = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))
+  if (first === undefined) return null
+  const of = first.name === null ? '' : ` of ${first.name}`
+  const others = more.length === 0 ? '' : ` and ${more.length} more`
+  return `${certificateKinds[first.kind].title}${of} expires ${localTime(first.ends_at)}${others}: ${first.reason}`
+}
+
 const clusterText = (terminal: Terminal, c: Cluster): string =>
   `${facts(terminal, [
     ['Name', c.name],
@@ -53,6 +63,8 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Datacenter', c.datacenter.code],
     ['Kubernetes', c.kubernetes_version],
     ['Talos', c.talos_version],
+    ['Wanted', c.upgrade?.sentence ?? null],
+    ['Certificates', endingText(c)],
     ['Endpoint', `${c.endpoint}${c.virtual_ip ? ' (virtual IP)' : ''}`],
     ['VLAN', c.vlan_id],
     ['Pod CIDR', c.pod_cidr],
