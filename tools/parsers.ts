@@ -278,7 +278,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
     on: 'command',
     limits: 'eight characters of a line; 5 heartbeats without a byte',
   },
-  'cli/src/commands/api.ts': {
+  'cli/src/commands/general/api.ts': {
     parses: ['json'],
     on: 'command',
     limits: 'a text of 64 MiB (long-read.ts), or what the user gives',

@@ -369,6 +369,8 @@ export interface Found {
 export interface Noun extends Operand {
   /** An example operand for the help. */
   readonly example: string
+  /** The list that has these objects, and the field of its items that names them (jsonpath). */
+  readonly names: readonly [command: string, field: string]
   /**
    * Finds the object by its name or id. Throws CliError `not_found`, or `usage` for an id in a
    * wrong format.

@@ -45,7 +45,7 @@ interface Search<Item> {
 
 /** Objects with a name, found by the search of their list. */
 function named<L extends AnyList>(
-  operand: Pick<Noun, 'value' | 'help' | 'example'>,
+  operand: Pick<Noun, 'value' | 'help' | 'example' | 'names'>,
   list: Operation & { readonly list: L },
   nameOf: (item: ItemOf<L>) => string,
   { fold = (text) => text, short, prefers = () => false }: Search<ItemOf<L>> = {},
@@ -81,6 +81,7 @@ const unnamed = (
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
+  names: [what === 'finding' ? 'findings' : `${what} list`, '.id'],
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
     throw new CliError(
@@ -92,7 +93,12 @@ const unnamed = (
 })
 
 export const server = named(
-  { value: 'SERVER', help: 'Name or id of the server', example: 'brave-otter-042' },
+  {
+    value: 'SERVER',
+    help: 'Name or id of the server',
+    example: 'brave-otter-042',
+    names: ['server list', '.name'],
+  },
   serverList,
   (s) => s.name,
   {
@@ -100,12 +106,22 @@ export const server = named(
   },
 )
 export const cluster = named(
-  { value: 'CLUSTER', help: 'Name or id of the cluster', example: 'web' },
+  {
+    value: 'CLUSTER',
+    help: 'Name or id of the cluster',
+    example: 'web',
+    names: ['cluster list', '.name'],
+  },
   clusterList,
   (c) => c.name,
 )
 export const datacenter = named(
-  { value: 'CODE', help: 'Code or id of the datacenter', example: 'PL-POZ-1' },
+  {
+    value: 'CODE',
+    help: 'Code or id of the datacenter',
+    example: 'PL-POZ-1',
+    names: ['datacenter list', '.code'],
+  },
   datacenterList,
   (d) => d.code,
   {
@@ -113,13 +129,23 @@ export const datacenter = named(
   },
 )
 export const subnet = named(
-  { value: 'SUBNET', help: 'Name or id of the subnet', example: 'edge-pool' },
+  {
+    value: 'SUBNET',
+    help: 'Name or id of the subnet',
+    example: 'edge-pool',
+    names: ['subnet list', '.name'],
+  },
   subnetList,
   (s) => s.name,
 )
 /** Prefers usable tokens, because a new token may have the same name as a revoked token. */
 export const joinToken = named(
-  { value: 'TOKEN', help: 'Name or id of the join token', example: 'rack-3' },
+  {
+    value: 'TOKEN',
+    help: 'Name or id of the join token',
+    example: 'rack-3',
+    names: ['token list', '.name'],
+  },
   joinTokenList,
   (t) => t.name,
   {
@@ -127,34 +153,64 @@ export const joinToken = named(
   },
 )
 export const apiToken = named(
-  { value: 'TOKEN', help: 'Name or id of the API token', example: 'ci' },
+  {
+    value: 'TOKEN',
+    help: 'Name or id of the API token',
+    example: 'ci',
+    names: ['api-token list', '.name'],
+  },
   apiTokenList,
   (t) => t.name,
 )
 export const store = named(
-  { value: 'STORE', help: 'Name or id of the store', example: 'offsite' },
+  {
+    value: 'STORE',
+    help: 'Name or id of the store',
+    example: 'offsite',
+    names: ['store list', '.name'],
+  },
   storeList,
   (s) => s.name,
 )
 export const channel = named(
-  { value: 'CHANNEL', help: 'Name or id of the channel', example: 'on-call' },
+  {
+    value: 'CHANNEL',
+    help: 'Name or id of the channel',
+    example: 'on-call',
+    names: ['channel list', '.name'],
+  },
   channelList,
   (c) => c.name,
 )
 export const alertRule = named(
-  { value: 'RULE', help: 'Name or id of the rule', example: 'urgent' },
+  {
+    value: 'RULE',
+    help: 'Name or id of the rule',
+    example: 'urgent',
+    names: ['alert-rule list', '.name'],
+  },
   alertRuleList,
   (r) => r.name,
 )
 const lowerCase = { fold: (text: string) => text.trim().toLowerCase() }
 export const invitation = named(
-  { value: 'EMAIL', help: 'Email or id of the invitation', example: 'grace@example.com' },
+  {
+    value: 'EMAIL',
+    help: 'Email or id of the invitation',
+    example: 'grace@example.com',
+    names: ['invitation list', '.email'],
+  },
   invitationList,
   (i) => i.email,
   lowerCase,
 )
 export const waiting = named(
-  { value: 'EMAIL', help: 'Email or id of the entry', example: 'grace@example.com' },
+  {
+    value: 'EMAIL',
+    help: 'Email or id of the entry',
+    example: 'grace@example.com',
+    names: ['waitlist list', '.email'],
+  },
   waitlistList,
   (e) => e.email,
   lowerCase,
@@ -166,6 +222,7 @@ export const commitment: Noun = {
   value: 'COMMITMENT',
   help: 'Name of the server, or id of the commitment',
   example: 'brave-otter-042',
+  names: ['cc list', '.server.name'],
   async find(api, text) {
     if (isId(text)) return { id: text, name: text }
     const { items } = await api.call(ccList, {
@@ -188,6 +245,7 @@ export const user: Noun = {
   value: 'EMAIL',
   help: 'Email or id of the user',
   example: 'grace@example.com',
+  names: ['user list', '.email'],
   async find(api, text) {
     const { id, email } = await userOf(api, text)
     return { id, name: email }
@@ -207,6 +265,7 @@ export const offer: Noun = {
   value: 'OFFER',
   help: 'Id of the offer, or name or id of its cluster',
   example: 'web',
+  names: ['offer list', '.cluster.name'],
   async find(api, text) {
     if (/^0x/i.test(text)) return { id: offerIdOf(text), name: text }
     const [one] =

@@ -1,5 +1,5 @@
-import { allOptions, command, type Command, type Options, shownChoices } from '../command.ts'
-import { CliError } from '../exit.ts'
+import { allOptions, command, type Command, type Options, shownChoices } from '../../command.ts'
+import { CliError } from '../../exit.ts'
 
 /** A `case` branch of the script: the words that may follow the command. */
 function casesOf(command: Command): string {

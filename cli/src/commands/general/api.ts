@@ -1,9 +1,9 @@
 /** `steelyard api`: any call of the API, with the session of the command line. */
-import { bytesOf, textIn, textOf } from '../api/long-read.ts'
-import { command, type Command } from '../command.ts'
-import { CliError, exitCodes, exitOfStatus } from '../exit.ts'
-import { readText } from '../files.ts'
-import { manyLines, oneLine, safeJson } from '../text.ts'
+import { bytesOf, textIn, textOf } from '../../api/long-read.ts'
+import { command, type Command } from '../../command.ts'
+import { CliError, exitCodes, exitOfStatus } from '../../exit.ts'
+import { readText } from '../../files.ts'
+import { manyLines, oneLine, safeJson } from '../../text.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** A response that is silent for longer has lost its connection; the stream of events isn't. */

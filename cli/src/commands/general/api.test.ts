@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import { serverUpdate } from '#contract/servers/servers.ts'
-import { poznan, signedIn } from '../testing/signed-in.ts'
-import { aServer, id, pageOf } from '../testing/things.ts'
+import { poznan, signedIn } from '../../testing/signed-in.ts'
+import { aServer, id, pageOf } from '../../testing/things.ts'
 
 test('api prints the body of the answer, and its status on standard error', async () => {
   const { api, cli } = await signedIn()
