@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { clusterKubeconfig, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
 import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userList } from '#contract/users.ts'
-import { everyCommand, startCli } from '../testing/cli.ts'
 import { aCluster, aServer, id, pageOf } from '../testing/things.ts'
 import { signedIn, poznan } from '../testing/signed-in.ts'
 
@@ -256,39 +253,4 @@ describe('credentials', () => {
     expect((await stat(join(cli.folder, 'open'))).mode & 0o777).toBe(0o600)
     expect(await readFile(join(cli.folder, 'open'), 'utf8')).toBe('apiVersion: v1\n')
   })
-})
-
-test('the completion script completes in bash', async () => {
-  const cli = await startCli()
-  const { out } = await cli.run('completion bash')
-  const file = join(cli.folder, 'completion')
-  await writeFile(file, out)
-  const complete = async (...line: string[]) => {
-    const words = ['steelyard', ...line].map((w) => `'${w}'`).join(' ')
-    const { stdout } = await promisify(execFile)('bash', [
-      '-c',
-      `source ${file}; COMP_WORDS=(${words}); COMP_CWORD=${line.length}; _steelyard; echo "\${COMPREPLY[*]}"`,
-    ])
-    return stdout.trim()
-  }
-  expect(await complete('clu')).toBe('cluster')
-  const verbs = new Set(
-    everyCommand().flatMap(({ name }) => /^server ([\w-]+)/.exec(name)?.[1] ?? []),
-  )
-  expect(verbs).toContain('rename')
-  expect(await complete('server', '')).toBe([...verbs].join(' '))
-  expect(await complete('server', 'list', '--stat')).toBe('--status')
-  expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
-  expect(await complete('login', '--pass')).toBe('--password-stdin')
-  expect(await complete('server', 'show', 'name', '--js')).toBe('--json')
-  expect((await cli.run('completion zsh')).out).toContain('bashcompinit')
-  expect((await cli.run('completion tcsh')).exit).toBe(2)
-  const fish = (await cli.run('completion fish')).out
-  expect(fish).toContain(
-    "complete -c steelyard -f -n '__steelyard_at \\'server\\'' -a list -d 'The servers.'",
-  )
-  expect(fish).toContain(
-    "complete -c steelyard -n '__steelyard_is \\'server list\\'' -l status -x -a 'ready maintenance deleted'",
-  )
-  expect(fish).toContain('-l file -s f -r')
 })

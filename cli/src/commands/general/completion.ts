@@ -1,5 +1,58 @@
-import { allOptions, command, type Command, type Options, shownChoices } from '../../command.ts'
+import {
+  allOptions,
+  command,
+  type Command,
+  type Noun,
+  type Options,
+  shownChoices,
+} from '../../command.ts'
 import { CliError } from '../../exit.ts'
+import * as noun from '../../nouns.ts'
+
+type Names = Noun['names']
+
+/** Options whose value is the name of an object. Of several values, the first is completed. */
+const namedByOption: Readonly<Record<string, Noun>> = {
+  cluster: noun.cluster,
+  datacenter: noun.datacenter,
+  server: noun.server,
+  'control-plane': noun.server,
+  worker: noun.server,
+  by: noun.server,
+  canary: noun.server,
+  store: noun.store,
+}
+
+/** The objects that the first operand of a command names. */
+function namesOf({ operands }: Command): Names | null {
+  const [first] = Object.values(operands)
+  return first !== undefined && 'names' in first ? (first as Noun).names : null
+}
+
+/** The command that prints the names, one per line. */
+const listing = ([command, field]: Names): string =>
+  `${command} --per-page 1000 -o 'jsonpath={range .items[*]}{${field}}{"\\n"}{end}'`
+
+/** `case` branches of the script: after which words which names follow. */
+function branchesOf(commands: readonly Command[]): string {
+  const byList = Map.groupBy(
+    commands.flatMap((c) => {
+      const names = namesOf(c)
+      return names ? [{ word: `'${c.name}'`, list: listing(names) }] : []
+    }),
+    ({ list }) => list,
+  )
+  return [...byList]
+    .map(([list, of]) => `    ${of.map(({ word }) => word).join('|')}) _steelyard_names ${list} ;;`)
+    .join('\n')
+}
+const optionBranches = (): string =>
+  [...Map.groupBy(Object.entries(namedByOption), ([, { names }]) => listing(names))]
+    .map(
+      ([list, of]) =>
+        `    ${of.map(([name]) => `--${name}`).join('|')}) _steelyard_names ${list}; return ;;`,
+    )
+    .join('\n')
 
 /** A `case` branch of the script: the words that may follow the command. */
 function casesOf(command: Command): string {
@@ -37,13 +90,30 @@ function script(commands: readonly Command[]): string {
       .map((c) => c.name.slice(first.length + 1))
     return next.length > 0 ? [`    '${first}') words='${next.join(' ')}' ;;`] : []
   })
-  return `_steelyard() {
+  // Names come from a server: \`compgen\` would run a command in one of them.
+  return `_steelyard_names() {
+  local name
+  while IFS= read -r name; do
+    [[ $name == "$current"* ]] && COMPREPLY+=("$(printf %q "$name")")
+  done < <("\${COMP_WORDS[0]}" "$@" 2>/dev/null)
+}
+_steelyard() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" line='' words='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ \${COMP_WORDS[i]} == -* ]] && break
     line="\${line:+$line }\${COMP_WORDS[i]}"
     ((i == 2)) && break
   done
+  COMPREPLY=()
+  case "$previous" in
+${optionBranches()}
+  esac
+  if [[ $COMP_CWORD -eq 3 && $current != -* ]]; then
+    case "$line" in
+${branchesOf(commands)}
+    esac
+    [[ \${#COMPREPLY[@]} -gt 0 ]] && return
+  fi
   case "$line" in
     '') words='${firsts.join(' ')}' ;;
 ${seconds.join('\n')}
@@ -75,6 +145,9 @@ function fishOption(command: Command, name: string, option: Options[string]): st
   const choices = wordsOf(option)
   const value =
     option.kind === 'flag' ? '' : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r'
+  const named = namedByOption[name]
+  if (option.kind === 'text' && named)
+    return `complete -c steelyard -n ${quoted(`__steelyard_is '${command.name}'`)} -l ${name} -x -a ${quoted(`(steelyard ${listing(named.names)} 2>/dev/null)`)} -d ${quoted(option.help)}`
   const short = option.kind === 'text' && option.short !== undefined ? ` -s ${option.short}` : ''
   return `complete -c steelyard -n ${quoted(`__steelyard_is '${command.name}'`)} -l ${name}${short}${value} -d ${quoted(option.help)}`
 }
@@ -104,6 +177,14 @@ function fishScript(commands: readonly Command[]): string {
       fishOption(command, name, option),
     )
   })
+  const operands = commands.flatMap((c) => {
+    const names = namesOf(c)
+    return names
+      ? [
+          `complete -c steelyard -f -n ${quoted(`__steelyard_is '${c.name}'`)} -a ${quoted(`(steelyard ${listing(names)} 2>/dev/null)`)}`,
+        ]
+      : []
+  })
   return `function __steelyard_line
   set -l words
   set -l typed (commandline -opc)
@@ -126,14 +207,15 @@ function __steelyard_is
   string match -q -- '* *' "$argv[1]"; and return 1
   test (string split -f1 ' ' -- "$line") = "$argv[1]"
 end
-${[...words, ...options].join('\n')}
+${[...words, ...options, ...operands].join('\n')}
 `
 }
 
 export const completionCommand = (commands: () => readonly Command[]): Command =>
   command({
     name: 'completion',
-    summary: 'A script that completes commands and options in bash, zsh or fish.',
+    summary:
+      'A script that completes commands, options and the names of objects in bash, zsh or fish.',
     operands: { shell: { value: 'SHELL', help: 'bash, zsh or fish' } },
     examples: [
       'completion bash > ~/.local/share/bash-completion/completions/steelyard',
