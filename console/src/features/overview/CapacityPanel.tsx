@@ -1,6 +1,8 @@
 import { type ReactNode, Suspense, useState } from 'react'
 import { counted } from '#contract/words.ts'
+import { capacityMeasurements } from '#contract/measurements/measurements.ts'
 import type { Overview } from '#contract/overview.ts'
+import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -16,6 +18,7 @@ import siteCss from './SiteCapacity.module.css'
 
 type Site = Overview['capacity'][number]
 
+const CapacityTrend = part(() => import('./CapacityTrend.tsx'))
 const CapacityMap = part(() => import('./CapacityMap.tsx'))
 
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
@@ -100,6 +103,7 @@ const places = [
 /** Capacity per datacenter: as bars with a common scale, and on a map. */
 export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) {
   const [place, setPlace] = useState<string>('datacenters')
+  const hasServers = capacity.some((s) => s.servers > 0)
   const scale = Math.max(1, ...capacity.map((s) => s.compute_units.total))
   return (
     <Panel
@@ -119,6 +123,11 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
       }
       actions={<a href={paths.datacenters()}>Datacenters</a>}
     >
+      {hasServers && allowed(capacityMeasurements).ok && (
+        <Suspense fallback={<SkeletonRows rows={4} />}>
+          <CapacityTrend />
+        </Suspense>
+      )}
       <div className={css['places']}>
         <Tabs label="Capacity" tabs={places} current={place} onChange={setPlace} />
       </div>
