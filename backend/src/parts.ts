@@ -39,6 +39,7 @@ import { serverCalls } from './domains/servers/calls.ts'
 import { serverFleet } from './domains/servers/fleet.ts'
 import { servers as makeServers } from './domains/servers/servers.ts'
 import { sessionDomain } from './domains/sessions/domain.ts'
+import { simulation } from './domains/simulation/simulation.ts'
 import { isBusy, newestFile, uses } from './domains/snapshots/api.ts'
 import { backups } from './domains/snapshots/backups.ts'
 import { snapshots as makeSnapshots } from './domains/snapshots/snapshots.ts'
@@ -183,6 +184,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       alerts,
       history,
     }),
+    simulation({ ...platform, clusters, servers, history, measurements }),
     waitlist({ ...platform, invitations }),
     applied(platform),
     {

@@ -13,6 +13,7 @@ import { offerCreate, offerList } from '#contract/marketplace/offers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import { simulatedPast } from '../../backend/src/domains/simulation/call.ts'
 import { mostSends } from '../../backend/src/domains/clusters/member/acts.ts'
 import type { Caller } from '../api-client.ts'
 import { control } from '../processes.ts'
@@ -204,6 +205,10 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
   await once('image', () => image(call, one!.datacenter!.id))
 
   const [render, web] = await made
+  await once('past', async () => {
+    await call(simulatedPast, {})
+    return { id: 'written' }
+  })
   const rendering = poznan.slice(0, 4)
   if (await becomesReady(call, render)) {
     await once('subnet', () => subnet(call, one!.datacenter!.id, render))
