@@ -1,8 +1,8 @@
 /**
  * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as child
  * processes. Then acts as the first user, only through the API: creates the datacenters of the
- * simulated servers, adds the servers by address, and confirms their hardware. The program itself
- * doesn't know that this is a demo. Ctrl-C stops both processes; the servers' disks and the
+ * simulated servers, adds the servers by address, and confirms their hardware. The program knows only
+ * that its servers are simulated, and has a call for that which makes up a past. Ctrl-C stops both processes; the servers' disks and the
  * database are kept.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,7 +1,8 @@
 /**
  * What the demo shows: two clusters, one of them with a server whose installation fails, a subnet
  * whose pool gives addresses to Services, patches, an image, an offer in use and commitments. Made
- * only through the API, as a user would, and once: what a user removes later stays removed.
+ * only through the API, as a user would, and once: what a user removes later stays removed. The past
+ * of 30 days is made up by a call that only a program with simulated servers has.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'

@@ -30,7 +30,7 @@ function linesOf({ starts_at, step_seconds, series }: CapacityMeasurements) {
   return {
     startsAt: new Date(Date.parse(starts_at) + first * step_seconds * 1000).toISOString(),
     lines: all.map(({ title, mean }) => {
-      const known = mean.slice(first)
+      const known = mean.slice(first).map((value) => (value === null ? null : Math.round(value)))
       // One value per day: its mean.
       return { title, mean: known, max: known }
     }),
