@@ -104,6 +104,8 @@ const unneeded = [
   /^node-[^/]+\/include$/,
   // The same flags as components, as text and as squares.
   /^country-flag-icons\/(?:react|string|1x1)$/,
+  // What of OpenTelemetry is for `require`. Its API is required by prom-client.
+  /^@opentelemetry\/(?!api\/).+\.c(?:j|t)s$/,
   // Source maps.
   /\.(?:[cm]?[jt]s|css)\.map$/,
 ]

@@ -278,3 +278,77 @@ test('an identity provider on this machine may be called without TLS', () => {
       .provider,
   ).toMatchObject({ allowPlain: true })
 })
+
+test('traces are on with an endpoint, and off by default or if a setting says so', () => {
+  const on = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318/base/' }
+  const { tracing } = read({
+    ...on,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20eDp5,x-tenant=one',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-tenant=two',
+    OTEL_SERVICE_NAME: 'rack',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=other,deployment.environment.name=a%2Cb',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '.25',
+  })
+  expect(tracing?.endpoint.href).toBe('http://collector.example:4318/base/v1/traces')
+  expect(tracing).toMatchObject({
+    headers: { authorization: 'Basic eDp5', 'x-tenant': 'two' },
+    timeoutMs: 10_000,
+    resource: { 'service.name': 'rack', 'deployment.environment.name': 'a,b' },
+    sampler: { root: 'traceidratio', ratio: 0.25, followsParent: true },
+  })
+  const exact = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://t.example/api/otlp?tenant=1' }
+  expect(read({ ...on, ...exact }).tracing?.endpoint.href).toBe(
+    exact.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
+  )
+  expect(read({ OTEL_TRACES_EXPORTER: 'otlp' }).tracing?.endpoint.href).toBe(
+    'http://localhost:4318/v1/traces',
+  )
+  expect(read({}).tracing).toBeUndefined()
+  expect(read({ ...on, OTEL_TRACES_EXPORTER: 'none' }).tracing).toBeUndefined()
+  expect(read({ ...on, OTEL_SDK_DISABLED: 'TRUE', OTEL_TRACES_SAMPLER: 'x' }).tracing).toBe(
+    undefined,
+  )
+})
+
+test('each wrong setting of traces is named, without its secrets', () => {
+  const found = problems({
+    OTEL_SDK_DISABLED: 'maybe',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:s3cret@collector.example',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=s3cret%0d%0ax: y',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 's3cret',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '10s',
+    OTEL_RESOURCE_ATTRIBUTES: 'a=%zz',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_BSP_SCHEDULE_DELAY: '0',
+  })
+  expect(found.map((p) => p.split(' ', 1)[0])).toEqual(
+    expect.arrayContaining([
+      'OTEL_BSP_SCHEDULE_DELAY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+      'OTEL_RESOURCE_ATTRIBUTES',
+      'OTEL_SDK_DISABLED',
+    ]),
+  )
+  expect(found.join()).not.toContain('s3cret')
+  const on = { OTEL_TRACES_EXPORTER: 'otlp' }
+  for (const [name, text] of [
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=s3cret%0d%0ax: y'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a b=s3cret'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_BSP_SCHEDULE_DELAY', '0'],
+  ] as const) {
+    const [problem, ...others] = problems({ ...on, [name]: text })
+    expect([problem?.startsWith(`${name} `), others]).toEqual([true, []])
+    expect(problem).not.toContain('s3cret')
+  }
+  expect(
+    problems({ ...on, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }),
+  ).toEqual(['OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, the share of traces to keep'])
+})

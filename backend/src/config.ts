@@ -15,6 +15,7 @@ import { dataFolder } from './data-folder.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
 import { whyRefused } from './refusal.ts'
+import { readTracing, tracingDefaults } from './tracing/settings.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -72,6 +73,7 @@ const defaults = {
   STEELYARD_OFFER_ADDRESS_COMMAND:
     '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
   LOG_LEVEL: 'info',
+  ...tracingDefaults,
   STEELYARD_ROLES: 'http,reconcile',
   STEELYARD_SIMULATE_KEYS: undefined,
   FAILPOINT: undefined,
@@ -213,6 +215,7 @@ export function readConfig(environment: Environment, folder: string) {
       `must be roles, comma-separated: ${userRoles.join(', ')}`,
     )
   const provider = readProvider({ value, wrong, insecure })
+  const tracing = readTracing({ value, wrong })
   const localText = value('STEELYARD_LOCAL_SIGN_IN')!
   if (localText !== '0' && localText !== '1') wrong('STEELYARD_LOCAL_SIGN_IN', 'must be 1 or 0')
   if (localText === '0' && value('STEELYARD_OIDC_ISSUER') === undefined)
@@ -335,6 +338,8 @@ export function readConfig(environment: Environment, folder: string) {
     localSignIn: localText === '1',
     /** The OpenID Connect provider, if there is one. */
     provider,
+    /** Where traces are sent, if they are on. */
+    tracing,
     /** Time after which a machine undoes a change of its network that isn't confirmed. */
     trialSeconds,
     historyDays,

@@ -16,6 +16,7 @@ import type { Failpoint } from './engine/failpoint.ts'
 import type { Log } from './log.ts'
 import { type Reader, reader } from './reading/reader.ts'
 import { type Recorder, recorder } from './record.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import type { KeyRing } from './vault/key-file.ts'
 import { type Vault, vault as makeVault } from './vault/vault.ts'
 
@@ -37,6 +38,8 @@ export interface Platform extends Recorder {
   readonly publisher: Publisher
   /** Reads on worker threads what strangers wrote. */
   readonly read: Reader
+  /** Undefined if traces are off. */
+  readonly tracing: Tracing | undefined
   readonly version: string
 }
 
@@ -45,13 +48,15 @@ export type PlatformOptions = Pick<
   'config' | 'database' | 'clock' | 'random' | 'log' | 'owner' | 'failpoint' | 'version'
 > & {
   readonly keys: KeyRing
+  readonly tracing?: Tracing | undefined
 }
 
 /**
  * Creates the services without reading or writing anything. The database must be migrated before
  * they are used.
  */
-export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
+export function buildPlatform({ keys, ...options }: PlatformOptions): Platform {
+  const given = { tracing: undefined, ...options }
   const { config, database, log } = given
   const { db, pool, connection } = database
   const listener = makeListener({ connection, log })

@@ -38,6 +38,8 @@ export interface ConnectOptions {
    * `publicContext`.
    */
   isPublic?: boolean | undefined
+  /** Wraps how the streams of calls are opened, to observe them. */
+  around?: ((open: OpenStream) => OpenStream) | undefined
 }
 
 export const apiPort = 50_000
@@ -214,7 +216,7 @@ function clientOn(
   }
   options.signal?.addEventListener('abort', close)
   return talosClient({
-    open: session.open,
+    open: options.around?.(session.open) ?? session.open,
     close,
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     failure: session.failure,

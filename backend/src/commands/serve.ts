@@ -18,6 +18,7 @@ import { type Log, logger } from '../log.ts'
 import type { Domains } from '../parts.ts'
 import type { Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
+import { tracedStatements } from '../tracing/statements.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
@@ -104,6 +105,14 @@ export async function compile({ out }: Surroundings): Promise<number> {
   return exitCodes.ok
 }
 
+/** Loads and starts traces, if they are on. */
+async function startTracing({ tracing: settings }: Config, version: string, log: Log) {
+  if (!settings) return undefined
+  const { otelTracing } = await import('../tracing/otel.ts')
+  log.info('tracing.started', { host: settings.endpoint.host })
+  return otelTracing({ settings, version, instance: randomUUID(), log })
+}
+
 async function start(
   config: Config,
   around: Surroundings,
@@ -113,7 +122,10 @@ async function start(
 ): Promise<void> {
   const stopAsked = () => stop.aborted
   const { machine, home, version } = around
-  const opening = openDatabase({ config, machine, log, stopAsked })
+  const tracing = await startTracing(config, version, log)
+  if (tracing) steps.push('tracing', () => tracing.stop())
+  const onStatement = tracing && tracedStatements(tracing)
+  const opening = openDatabase({ config, machine, log, stopAsked, onStatement })
   // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program,
   // which takes about as long.
   const loading = imported()
@@ -140,6 +152,7 @@ async function start(
     keys,
     failpoint: failpoint(config.failpoint, around.kill),
     version,
+    tracing,
   })
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))

@@ -1,6 +1,6 @@
 /** The connection to PostgreSQL: one pool per process. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { Kysely, type LogEvent, PostgresDialect, sql, type Transaction } from 'kysely'
 import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
 import type { Tables } from './tables.gen.ts'
 
@@ -33,19 +33,21 @@ const types: CustomTypesConfig = {
 
 export type Database = ReturnType<typeof connect>
 
-interface ConnectOptions {
+export interface ConnectOptions {
   /** URL of an external PostgreSQL; for the embedded one the socket's folder, user and database. */
   readonly connection: ClientConfig
   readonly poolSize?: number
   /** Called when an idle connection breaks. The pool replaces the connection. */
   readonly onIdleError?: (error: Error) => void
+  /** Called after each statement, in the context of its caller. */
+  readonly onStatement?: ((event: LogEvent) => void) | undefined
 }
 
 /**
  * Opens a pool, which connects at the first query. Also returns `connection`: settings for a
  * connection outside of the pool.
  */
-export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions) {
+export function connect({ connection, poolSize = 16, onIdleError, onStatement }: ConnectOptions) {
   const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
@@ -75,6 +77,7 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     dialect: new PostgresDialect({
       pool: { options: pool.options, connect: connecting, end: () => pool.end() },
     }),
+    ...(onStatement && { log: onStatement }),
   })
   /** Later connections go to this host. */
   const moveTo = (host: string): void => {

@@ -11,7 +11,7 @@ import { holdsOne, makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../machine.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
-import { connect, type Database, isDatabaseGone } from './db.ts'
+import { connect, type ConnectOptions, type Database, isDatabaseGone } from './db.ts'
 import { type Account, canEnter, databaseAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
@@ -31,6 +31,7 @@ interface OpenOptions {
   readonly waitMs?: number
   /** Whether the program was told to stop, which ends the waiting. */
   readonly stopAsked?: () => boolean
+  readonly onStatement?: ConnectOptions['onStatement']
 }
 
 /**
@@ -79,6 +80,7 @@ export async function openDatabase({
   beside = false,
   waitMs = 30_000,
   stopAsked = () => false,
+  onStatement,
 }: OpenOptions) {
   try {
     makeDataFolder(config.dataFolder, machine.uid)
@@ -105,6 +107,7 @@ export async function openDatabase({
       const database = connect({
         connection: { connectionString: config.databaseUrl },
         onIdleError,
+        onStatement,
       })
       await answering(database, { waitMs, stopAsked, log })
       return { database, embedded: undefined, close: () => database.close().finally(unlock) }
@@ -130,7 +133,7 @@ export async function openDatabase({
       pid: embedded.pid() ?? null,
       folder,
     })
-    const database = connect({ connection: embedded.connection, onIdleError })
+    const database = connect({ connection: embedded.connection, onIdleError, onStatement })
     embedded.whenMoved(database.moveTo)
     const close = async () => {
       await database.close()

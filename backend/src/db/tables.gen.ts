@@ -611,6 +611,7 @@ export interface Tables {
     arguments: DefaultJson<Columns['operation.arguments']>
     starts_at: Date | null
     in_window: Generated<boolean>
+    traceparent: string | null
   }
   operation_step: {
     operation_id: string

@@ -13,6 +13,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { type Db, inTransaction, lostDatabase, type Tx, untilDatabase } from '../db/db.ts'
 import type { Log } from '../log.ts'
+import { inSpan, type Span } from '../tracing/tracing.ts'
 import { halt, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { FenceLost, type Job, jobOf, type JobParts, type Taken, type Work } from './job.ts'
@@ -50,6 +51,14 @@ export interface Carriers {
   readonly carried: () => RawBuilder<boolean>
   /** Called after objects were halted: their operations wait for a user. */
   readonly halted: (tx: Tx, objects: readonly Work[], reason: string) => Promise<void>
+  /** The open operation that an object's run carries out, and the trace that it continues. */
+  readonly origin?: (object: Work) => Promise<Origin | undefined>
+}
+
+export interface Origin {
+  readonly operationId: string
+  readonly kind: string
+  readonly traceparent: string | null
 }
 
 export interface Reconciler {
@@ -292,11 +301,8 @@ export class Engine {
     let end: string | null | undefined
     let againMs: number | undefined
     try {
-      againMs = (
-        await reconciler.reconcile(
-          jobOf(taken, AbortSignal.any([abort.signal, shutdown]), this.#parts),
-        )
-      )?.againMs
+      const job = jobOf(taken, AbortSignal.any([abort.signal, shutdown]), this.#parts)
+      againMs = (await inSpan(await this.#spanOf(taken), () => reconciler.reconcile(job)))?.againMs
       end = null
     } catch (error) {
       if (error instanceof FenceLost) {
@@ -320,6 +326,25 @@ export class Engine {
     const isReleased = await untilDatabase(() => this.#end(taken, end, againMs), shutdown)
     // Another process has taken over the object, and may have counted a crash of this one.
     if (!isReleased) await untilDatabase(() => takeBack(this.db, taken), shutdown)
+  }
+
+  /** The span of a run, in the trace of the request that began its operation. */
+  async #spanOf({ queue, key, fence, failures }: Taken): Promise<Span | undefined> {
+    const { tracing } = this.#parts
+    if (!tracing) return undefined
+    // A lost database ends the run itself, not its trace.
+    const origin = await this.#carriers?.origin?.({ queue, key }).catch(() => undefined)
+    return tracing.begin(`run ${queue}`, {
+      from: { traceparent: origin?.traceparent ?? undefined },
+      attributes: {
+        'steelyard.queue': queue,
+        'steelyard.key': key,
+        'steelyard.fence': fence,
+        'steelyard.failures': failures,
+        'steelyard.operation.id': origin?.operationId,
+        'steelyard.operation.kind': origin?.kind,
+      },
+    })
   }
 
   /**

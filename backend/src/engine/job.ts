@@ -7,6 +7,7 @@ import { type Clock, elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
 import { attributed } from '../history.ts'
 import { system } from '../http/caller.ts'
+import { inSpan, type Tracing } from '../tracing/tracing.ts'
 import type { Failpoint } from './failpoint.ts'
 
 /** An object of a queue. */
@@ -88,10 +89,15 @@ export interface JobParts {
   readonly db: Db
   readonly clock: Clock
   readonly failpoint: Failpoint
+  readonly tracing?: Tracing | undefined
 }
 
 /** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
-export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: JobParts) {
+export function jobOf(
+  taken: Taken,
+  signal: AbortSignal,
+  { db, clock, failpoint, tracing }: JobParts,
+) {
   const { queue, key, failures, crashes } = taken
   const fence = fenceOf({ db, clock }, taken)
   const at = () => new Date(clock.now())
@@ -172,7 +178,11 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
       failpoint.reach(name, 'before')
       let result: T
       try {
-        result = await act(info)
+        // The rest of an effect's name is the object that it is about.
+        const span = tracing?.child(`effect ${name.split('/', 1)[0]!}`, {
+          attributes: { 'steelyard.effect': name, 'steelyard.attempt': info.attempt },
+        })
+        result = await inSpan(span, () => act(info))
       } catch (error) {
         await end({
           failed_at: at(),

@@ -26,6 +26,7 @@ import { openapiRoutes } from './openapi.ts'
 import { queryOf } from './query.ts'
 import { type Authenticate, guard } from './session.ts'
 import { streams } from './streams.ts'
+import { traceRequests } from './traces.ts'
 
 export interface AppParts extends Platform {
   readonly authenticate: Authenticate
@@ -181,6 +182,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onClose', async () => kept.stop())
   app.decorate('streams', streams(clock))
 
+  if (parts.tracing) traceRequests(app, parts.tracing)
   addHeaders(app, safe)
   let stopping = false
   app.addHook('onRequest', (_request, _reply, done) =>

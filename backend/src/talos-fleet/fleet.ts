@@ -15,6 +15,8 @@ import {
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity, readMacs } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
+import { tracedCalls } from '../tracing/calls.ts'
+import { inSpan, type Tracing } from '../tracing/tracing.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
 import { readEverything, type Reading } from './reading.ts'
@@ -101,7 +103,15 @@ const mostPins = 20_000
 export type Fleet = ReturnType<typeof fleet>
 export type ServerConnection = ReturnType<Fleet['connection']>
 
-export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
+export function fleet({
+  policy,
+  budget,
+  tracing,
+}: {
+  policy: DialPolicy
+  budget: Budget
+  tracing?: Tracing | undefined
+}) {
   // Each certificate is stored with the hardware that showed it. After a user has confirmed other
   // hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
@@ -117,21 +127,35 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
    * Called right before dialling: checks the address again. The error reaches the caller unchanged.
    */
   const dial = (host: string, port: number): void => policy.demand(host, port)
-  const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({
+  const settings = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({
     signal,
     deadlineMs,
     dial,
+    ...(tracing && { around: tracedCalls(tracing, address, apiPort) }),
   })
+  const dialling = <T>(address: string, act: () => Promise<T>): Promise<T> =>
+    inSpan(
+      tracing?.child('connect', {
+        kind: 'client',
+        attributes: { 'server.address': address, 'server.port': apiPort },
+      }),
+      act,
+    )
   /** For machines in maintenance: reading is public there, a configuration that is sent is not. */
-  const maintenanceSettings = (options: ConnectOptions) => ({
-    ...settings(options),
+  const maintenanceSettings = (address: string, options: ConnectOptions) => ({
+    ...settings(address, options),
     isPublic: onlyReads(options),
   })
   const certificateOf = (
     address: string,
     { signal, deadlineMs = readDeadlineMs }: ConnectOptions,
   ): Promise<ReadCertificate> =>
-    readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
+    dialling(address, () =>
+      readCertificate(
+        { host: address },
+        { timeoutMs: deadlineMs, dial, ...(signal && { signal }) },
+      ),
+    )
 
   /** Runs `act` in a place of the budget, unless the caller already has one. */
   const inLane = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> =>
@@ -172,7 +196,9 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   }
 
   const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) =>
-    connectMaintenance({ host: address }, pin, maintenanceSettings(options))
+    dialling(address, () =>
+      connectMaintenance({ host: address }, pin, maintenanceSettings(address, options)),
+    )
 
   /**
    * Connects to an unknown machine. Returns the client and the certificate shown on its connection.
@@ -181,7 +207,9 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     address: string,
     options: ConnectOptions,
   ): Promise<{ pin: Pin; client: TalosClient }> => {
-    const { shown, client } = await connectUnknown({ host: address }, maintenanceSettings(options))
+    const { shown, client } = await dialling(address, () =>
+      connectUnknown({ host: address }, maintenanceSettings(address, options)),
+    )
     if (!client)
       throw new TalosError(
         'permission_denied',
@@ -220,7 +248,9 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     ): Promise<TalosClient> => {
       policy.demand(address, apiPort)
       const askedAt = alarm?.now()
-      const client = await connectSecure({ host: address }, credentials, settings(options))
+      const client = await dialling(address, () =>
+        connectSecure({ host: address }, credentials, settings(address, options)),
+      )
       try {
         await identify(client, null, askedAt)
         return client

@@ -24,6 +24,7 @@ import { type Log, silent } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
 import type { Reader } from '../reading/reader.ts'
+import { tracedStatements } from '../tracing/statements.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
 import { freshDatabase } from './databases.ts'
@@ -155,7 +156,16 @@ export async function startBackend({
     },
     folder,
   )
-  const database = connect({ connection, poolSize: 12 })
+  const tracing =
+    config.tracing &&
+    (await import('../tracing/otel.ts')).otelTracing({
+      settings: config.tracing,
+      version: '1.2.3',
+      instance: randomUUID(),
+      log,
+    })
+  const onStatement = tracing && tracedStatements(tracing)
+  const database = connect({ connection, poolSize: 12, onStatement })
   const keys = await keysFor(database.pool, config.keyFile)
   await checkFingerprint(database.db, keys, config.keyFile)
   let chance = 1
@@ -176,6 +186,7 @@ export async function startBackend({
     keys,
     failpoint: failpoint(config.failpoint, never),
     version: '1.2.3',
+    tracing,
   })
   const platform: Platform = { ...built, read: reading(sharedReader) }
   let app: FastifyInstance | undefined
@@ -244,6 +255,7 @@ export async function startBackend({
     domains.events.close()
     await platform.listener.stop()
     await database.close()
+    await tracing?.stop()
     if (beside) return
     rmSync(folder, { recursive: true, force: true })
   }

@@ -32,7 +32,11 @@ import { writing } from './writing.ts'
 export function operations(parts: OperationParts): Operations & Domain {
   const view = viewing(parts)
   const writes = writing(parts, view)
-  parts.engine.carriedBy({ carried: view.carried, halted: (...args) => writes.halted(...args) })
+  parts.engine.carriedBy({
+    carried: view.carried,
+    halted: (...args) => writes.halted(...args),
+    origin: (object) => store.originOf(parts.db, view.wholes(object)),
+  })
   const reads = reading(parts, view)
   const asked = requests(parts, view)
   return {

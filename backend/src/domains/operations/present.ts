@@ -10,7 +10,10 @@ import { type Caller, system, type UserCaller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
-export type OperationParts = Pick<Platform, 'db' | 'clock' | 'record' | 'tell' | 'engine'>
+export type OperationParts = Pick<
+  Platform,
+  'db' | 'clock' | 'record' | 'tell' | 'engine' | 'tracing'
+>
 export type View = ReturnType<typeof viewing>
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null

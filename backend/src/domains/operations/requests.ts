@@ -34,7 +34,7 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
 }
 
 export function requests(
-  { db, clock, record, engine }: OperationParts,
+  { db, clock, record, engine, tracing }: OperationParts,
   { wake, whole, objectsOf }: View,
 ) {
   const guards = new Map<string, RetryGuard>()
@@ -127,6 +127,7 @@ export function requests(
           ended_at: null,
           cancel_requested_at: null,
           round: row.round + 1,
+          traceparent: tracing?.traceparent() ?? row.traceparent,
         } as const
         return written(tx, caller, 'operation.retried', row, await store.update(tx, id, again))
       })

@@ -276,6 +276,18 @@ export const openOn = (tx: Tx, objects: readonly Work[]) =>
     .forUpdate()
     .execute()
 
+/** The oldest open operation with one of these queues and keys, and the trace that it continues. */
+export const originOf = (on: Db, objects: readonly Work[]) =>
+  on
+    .selectFrom('operation')
+    .select(['id as operationId', 'kind', 'traceparent'])
+    .where('ended_at', 'is', null)
+    .where((e) => e.or(objects.map(({ queue, key }) => e.and({ queue, queue_key: key }))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+
 /**
  * Whether an open operation carries the row `w` of `wake_up`, itself or as one of its servers.
  * @param perServer queues of operations, with the queue of their servers, whose keys are

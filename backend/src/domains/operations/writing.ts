@@ -14,7 +14,7 @@ import type { OperationParts, View } from './present.ts'
 import * as store from './store.ts'
 
 export function writing(
-  { clock, record }: OperationParts,
+  { clock, record, tracing }: OperationParts,
   { announced, whole, wake, wholes }: View,
 ) {
   const now = () => new Date(clock.now())
@@ -47,7 +47,9 @@ export function writing(
       created_by: caller.kind === 'user' ? caller.userId : null,
       created_by_name: callerName(caller),
       created_at: now(),
+      traceparent: tracing?.traceparent() ?? null,
     })
+    tracing?.note({ 'steelyard.operation.id': row.id, 'steelyard.operation.kind': kind })
     await store.insertSteps(tx, row.id, steps, 0)
     const dated = (at: string | null) => (at === null ? null : new Date(at))
     for (const { key, before } of steps) {

@@ -8,7 +8,7 @@ import { type Fleet, fleet as makeFleet } from '../../talos-fleet/fleet.ts'
 const ownAddresses = (): string[] =>
   Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
 
-export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
+export const serverFleet = ({ config, tracing }: Pick<Platform, 'config' | 'tracing'>): Fleet =>
   makeFleet({
     policy: dialPolicy({
       networks: config.dialNetworks,
@@ -16,4 +16,5 @@ export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
       simulate: config.simulate !== undefined,
     }),
     budget: budget(),
+    tracing,
   })

@@ -73,7 +73,7 @@ interface MenuViewProps {
 /**
  * The menu of a button, without the button. Our own, because the menu of a long list opens in a
  * frame only if its place is computed once and nothing of the page around it is styled again
- * ([decision 014](../../../../docs/decisions/014-own-menu.md)). Keyboard and roles follow the menu
+ * ([decision 008](../../../../docs/decisions/008-forms-and-dialogs.md)). Keyboard and roles follow the menu
  * of the ARIA practices guide.
  */
 export default function MenuView({ open, ...props }: MenuViewProps) {
