@@ -6,6 +6,7 @@ import {
   type TextOption,
 } from './command.ts'
 import { exitCodes } from './exit.ts'
+import { grouped } from './grouped.ts'
 import { pad } from './text.ts'
 
 const columns = (rows: readonly (readonly [string, string])[]): string => {
@@ -92,7 +93,7 @@ const brief = (commands: readonly Command[]): string =>
 function byObject(commands: readonly Command[]): string {
   const alone = commands.filter((c) => !c.name.includes(' '))
   const objects = [
-    ...Map.groupBy(
+    ...grouped(
       commands.filter((c) => c.name.includes(' ')),
       (c) => c.name.split(' ')[0]!,
     ),

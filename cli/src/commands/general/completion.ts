@@ -7,6 +7,7 @@ import {
   shownChoices,
 } from '../../command.ts'
 import { CliError } from '../../exit.ts'
+import { grouped } from '../../grouped.ts'
 import * as noun from '../../nouns.ts'
 
 type Names = Noun['names']
@@ -35,7 +36,7 @@ const listing = ([command, field]: Names): string =>
 
 /** `case` branches of the script: after which words which names follow. */
 function branchesOf(commands: readonly Command[]): string {
-  const byList = Map.groupBy(
+  const byList = grouped(
     commands.flatMap((c) => {
       const names = namesOf(c)
       return names ? [{ word: `'${c.name}'`, list: listing(names) }] : []
@@ -47,7 +48,7 @@ function branchesOf(commands: readonly Command[]): string {
     .join('\n')
 }
 const optionBranches = (): string =>
-  [...Map.groupBy(Object.entries(namedByOption), ([, { names }]) => listing(names))]
+  [...grouped(Object.entries(namedByOption), ([, { names }]) => listing(names))]
     .map(
       ([list, of]) =>
         `    ${of.map(([name]) => `--${name}`).join('|')}) _steelyard_names ${list}; return ;;`,
