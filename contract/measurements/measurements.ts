@@ -14,7 +14,8 @@ type Series = Readonly<
 
 /**
  * What is measured of a server. Values are stored in this order, so a new row goes to the end and
- * no row is removed.
+ * no row is removed. `answered` is the part of the contacts that the server answered, also of one
+ * in maintenance mode.
  */
 export const serverSeries = {
   cpu: { title: 'Processors', unit: 'share' },
@@ -23,6 +24,7 @@ export const serverSeries = {
   disk_written: { title: 'Written to disks', unit: 'rate' },
   received: { title: 'Received', unit: 'rate' },
   sent: { title: 'Sent', unit: 'rate' },
+  answered: { title: 'Answered', unit: 'share' },
 } as const satisfies Series
 export type ServerSeries = keyof typeof serverSeries
 
@@ -107,7 +109,7 @@ export const serverMeasurements = operation(
   'servers:read',
   {
     summary:
-      'How much of a server is in use over time: processors, memory, disks and links. By the minute if `from` is at most a day ago, else means and maxima of 15 minutes, an hour or six hours, so that there are at most 1,500. Measured only while the server runs in a cluster.',
+      'How much of a server is in use over time: processors, memory, disks and links. By the minute if `from` is at most a day ago, else means and maxima of 15 minutes, an hour or six hours, so that there are at most 1,500. How much is in use is measured only while the server runs in a cluster. Which part of the contacts it answered is measured of every server.',
     params: byId,
     query: z.strictObject(period),
     errors: ['invalid'],

@@ -12,9 +12,16 @@ export type SimulatedObject =
   | { readonly kind: 'capacity'; readonly at: At<'capacity'> }
 
 export interface Measurements {
-  /** Notes what a server has just said. Stored with the next `flush`. @param at in ms since 1970 */
-  readonly note: (serverId: string, at: number, usage: Usage) => void
-  /** Stores what was noted, at most every 10 s unless `isLast`. */
+  /**
+   * Notes a contact with a server, and what it has said.
+   * @param at in ms since 1970
+   */
+  readonly note: (
+    serverId: string,
+    at: number,
+    contact: { readonly answered: boolean; readonly usage: Usage | null },
+  ) => void
+  /** Stores what was noted in minutes that are over, or everything if `isLast`. */
   readonly flush: (isLast: boolean) => Promise<void>
   /** Stores what a cluster showed at this time. The first values of a minute stay. */
   readonly writeCluster: (

@@ -5,8 +5,10 @@ import {
   capacityMeasurements,
   dayMs,
   minuteMs,
+  namesOf,
   quarterMs,
   serverMeasurements,
+  serverSeries,
 } from '#contract/measurements/measurements.ts'
 import { inTransaction } from '../../db/db.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -46,24 +48,26 @@ const read = async (id: string, query: { from?: string; to?: string } = {}) =>
 
 test('values are differences of counters; a restart, a gap and a counter that went back give none', () => {
   const before = { at: 0, usage }
-  expect(figuresBetween(before, { at: minuteMs, usage: later })).toEqual([
-    0.25, 0.25, 0, 10, 100, 0,
-  ])
-  const none = [null, 0.25, null, null, null, null]
+  const all = { cpu: 0.25, memory: 0.25, disk_read: 0, disk_written: 10, received: 100, sent: 0 }
+  expect(figuresBetween(before, { at: minuteMs, usage: later })).toEqual(all)
+  const none = {
+    cpu: null,
+    memory: 0.25,
+    disk_read: null,
+    disk_written: null,
+    received: null,
+    sent: null,
+  }
   expect(figuresBetween(undefined, { at: minuteMs, usage: later })).toEqual(none)
   expect(figuresBetween(before, { at: minuteMs, usage: { ...later, bootedAt: 2_000 } })).toEqual(
     none,
   )
   expect(figuresBetween(before, { at: 6 * minuteMs, usage: later })).toEqual(none)
   expect(figuresBetween(before, { at: 0, usage: later })).toEqual(none)
-  expect(figuresBetween(before, { at: minuteMs, usage: { ...later, receivedBytes: 10 } })).toEqual([
-    0.25,
-    0.25,
-    0,
-    10,
-    null,
-    0,
-  ])
+  expect(figuresBetween(before, { at: minuteMs, usage: { ...later, receivedBytes: 10 } })).toEqual({
+    ...all,
+    received: null,
+  })
 })
 
 test('a packed day keeps gaps, and a day with fewer series is still read', () => {
@@ -88,9 +92,9 @@ test('what servers say is there by the minute, with gaps', async () => {
   const own = measurements(backend.platform)
   const start = Math.ceil(backend.clock.now() / minuteMs) * minuteMs
   backend.clock.advance(start - backend.clock.now())
-  own.note(id, start, usage)
+  own.note(id, start, { answered: true, usage })
   backend.clock.advance(minuteMs)
-  own.note(id, start + minuteMs, later)
+  own.note(id, start + minuteMs, { answered: true, usage: later })
   await own.flush(true)
   backend.clock.advance(2 * minuteMs)
   const from = new Date(start).toISOString()
@@ -104,6 +108,7 @@ test('what servers say is there by the minute, with gaps', async () => {
     disk_written: [null, 10, null],
     received: [null, 100, null],
     sent: [null, 0, null],
+    answered: [1, 1, null],
   })
   expect((await read(randomUUID())).status).toBe(404)
   const to = new Date(start - 1).toISOString()
@@ -111,6 +116,38 @@ test('what servers say is there by the minute, with gaps', async () => {
     code: 'invalid',
     fields: { from: 'The start lies after the end' },
   })
+})
+
+test('which part of the contacts a server answered is measured also in maintenance mode', async () => {
+  const id = await buildServer(backend, { name: 'idle' })
+  const start = Math.ceil(backend.clock.now() / minuteMs) * minuteMs
+  backend.clock.advance(start - backend.clock.now())
+  const [own, other] = [measurements(backend.platform), measurements(backend.platform)]
+  const contact = (ms: number, answered: boolean) =>
+    own.note(id, start + ms, { answered, usage: null })
+  contact(0, true)
+  contact(20_000, false)
+  contact(40_000, false)
+  await own.flush(false)
+  const answered = async () => {
+    const { series } = (await read(id, { from: new Date(start).toISOString() })).answer!
+    return series.find(({ name }) => name === 'answered')!.mean
+  }
+  // A minute that isn't over is not stored yet.
+  expect(await answered()).toEqual([])
+  contact(50_000, false)
+  backend.clock.advance(minuteMs)
+  await own.flush(false)
+  expect(await answered()).toEqual([0.25])
+  // Another process that contacts the server in the same minute, and a clock that is set back.
+  other.note(id, start, { answered: true, usage: null })
+  contact(2 * minuteMs, true)
+  backend.clock.jump(-minuteMs)
+  contact(0, true)
+  await Promise.all([own.flush(true), other.flush(true)])
+  backend.clock.jump(minuteMs)
+  backend.clock.advance(2 * minuteMs)
+  expect(await answered()).toEqual([0.25, null, 1])
 })
 
 test('a day that is over for a day is folded to quarters once, and the chart stays the same', async () => {
@@ -314,19 +351,20 @@ test('only an installation with simulated servers makes up a past, and only once
 
 test('a year of 1,000 servers takes less than 10 GB', async () => {
   const servers = 200
+  const series = namesOf(serverSeries).length
   const day = new Date(Math.floor(backend.clock.now() / dayMs) * dayMs)
   // Values that pack badly. A minute takes the same space whatever its values are.
   await sql`insert into measurement_minute
     select ('00000000-0000-4000-8000-' || lpad(s::text, 12, '0'))::uuid, ${day}::timestamptz + m * interval '1 minute',
-      array[random(), random(), random() * 1e8, random() * 1e8, random() * 1e8, random() * 1e8]::real[]
+      array[random(), random(), random() * 1e8, random() * 1e8, random() * 1e8, random() * 1e8, random()]::real[]
     from generate_series(1, ${servers}) s, generate_series(0, 119) m`.execute(db)
   for (let s = 0; s < servers; s++)
     await sql`insert into measurement_day values (gen_random_uuid(), '2026-01-01', ${packDay(
       Array.from({ length: 96 }, (_, quarter) => {
-        const values = Array.from({ length: 6 }, () => Math.random() * 1e8)
+        const values = Array.from({ length: series }, () => Math.random() * 1e8)
         return { quarter, mean: values, max: values.map((value) => value * 1.1) }
       }),
-      6,
+      series,
     )})`.execute(db)
   const sizeOf = async (table: string) =>
     Number(

@@ -20,40 +20,63 @@ import type { Servers } from '../servers/api.ts'
 import type { Measurements } from './api.ts'
 import { counting } from './counting.ts'
 import { fold } from './folding.ts'
-import { figuresBetween } from './rates.ts'
+import { figuresBetween, type Used } from './rates.ts'
 import { reading } from './reading.ts'
 import { allServers, figuresOf } from './series.ts'
 import { simulatedPast } from './simulated-past.ts'
 import * as store from './store.ts'
 import { dayOf, floor } from './times.ts'
 
-const flushEveryMs = 10_000
 /** A reading of a server that has been silent this long is no longer compared. */
 const rememberedMs = 10 * minuteMs
 /** The usual period of the capacity. */
 const monthMs = 30 * dayMs
 
+/** What was noted of a server in a minute. */
+interface Noted {
+  readonly contacts: number
+  readonly answers: number
+  readonly used: Used | null
+}
+const nothing: Noted = { contacts: 0, answers: 0, used: null }
+
 export function measurements(platform: Pick<Platform, 'db' | 'clock' | 'config'>): Measurements {
   const { db, clock } = platform
   const last = new Map<string, { at: number; usage: Usage }>()
-  let noted: store.Minute[] = []
-  let flushedAt = -Infinity
+  /** By the start of the minute and the server. */
+  const noted = new Map<number, Map<string, Noted>>()
 
   return {
-    note(objectId, at, usage) {
-      const one = { at, usage }
-      const figures = figuresBetween(last.get(objectId), one)
-      last.set(objectId, one)
-      noted.push({ objectId, at: new Date(floor(at, minuteMs)), figures })
+    note(serverId, at, { answered, usage }) {
+      const minute = floor(at, minuteMs)
+      const servers = noted.get(minute) ?? new Map<string, Noted>()
+      noted.set(minute, servers)
+      const { contacts, answers, used } = servers.get(serverId) ?? nothing
+      servers.set(serverId, {
+        contacts: contacts + 1,
+        answers: answers + Number(answered),
+        // The first reading of a minute stays.
+        used: used ?? (usage && figuresBetween(last.get(serverId), { at, usage })),
+      })
+      if (usage) last.set(serverId, { at, usage })
     },
     async flush(isLast) {
-      if (noted.length === 0 || (!isLast && clock.monotonic() - flushedAt < flushEveryMs)) return
-      flushedAt = clock.monotonic()
-      const minutes = noted
-      noted = []
+      const current = floor(clock.now(), minuteMs)
+      const over = [...noted].filter(([minute]) => isLast || minute !== current)
+      if (over.length === 0) return
+      for (const [minute] of over) noted.delete(minute)
       for (const [id, { at }] of last) if (at < clock.now() - rememberedMs) last.delete(id)
       // Lost if the database is away: a gap in a chart is true.
-      await store.insertMinutes(db, minutes)
+      await store.insertMinutes(
+        db,
+        over.flatMap(([minute, servers]) =>
+          Array.from(servers, ([objectId, { contacts, answers, used }]) => ({
+            objectId,
+            at: new Date(minute),
+            figures: figuresOf('server', { ...used, answered: answers / contacts }),
+          })),
+        ),
+      )
     },
     async writeCluster(tx, objectId, at, values) {
       const figures = figuresOf('cluster', values)

@@ -1,13 +1,11 @@
 /** Turns counters into values per minute. */
-import {
-  minuteMs,
-  namesOf,
-  type ServerSeries,
-  serverSeries,
-} from '#contract/measurements/measurements.ts'
+import { minuteMs, type ServerSeries } from '#contract/measurements/measurements.ts'
 import type { Usage } from '#talos/client/usage.ts'
 
 export type Figures = readonly (number | null)[]
+
+/** How much of a server is in use; null where nothing could be measured. */
+export type Used = Readonly<Record<Exclude<ServerSeries, 'answered'>, number | null>>
 
 interface Noted {
   readonly at: number
@@ -18,10 +16,10 @@ interface Noted {
 const mostApartMs = 5 * minuteMs
 
 /**
- * The values between two readings, in the order of `serverSeries`. Values of counters are null for
+ * The values between two readings, without those of contacts. Values of counters are null for
  * the first reading, after a restart, after a gap, and if a counter went back.
  */
-export function figuresBetween(before: Noted | undefined, { at, usage }: Noted): Figures {
+export function figuresBetween(before: Noted | undefined, { at, usage }: Noted): Used {
   const isComparable =
     before !== undefined &&
     before.usage.bootedAt === usage.bootedAt &&
@@ -37,7 +35,7 @@ export function figuresBetween(before: Noted | undefined, { at, usage }: Noted):
   }
   const total = grown((u) => u.cpuSeconds)
   const idle = grown((u) => u.cpuIdleSeconds)
-  const of: Readonly<Record<ServerSeries, number | null>> = {
+  return {
     cpu:
       total === null || idle === null || total === 0
         ? null
@@ -48,5 +46,4 @@ export function figuresBetween(before: Noted | undefined, { at, usage }: Noted):
     received: perSecond((u) => u.receivedBytes),
     sent: perSecond((u) => u.sentBytes),
   }
-  return namesOf(serverSeries).map((name) => of[name])
 }

@@ -160,7 +160,10 @@ export function serverCalls(parts: CallParts): Domain {
     pack,
     async sink(observations, isLast) {
       for (const one of observations)
-        if (one.kind === 'seen' && one.usage) measurements.note(one.serverId, one.at, one.usage)
+        measurements.note(one.serverId, one.at, {
+          answered: one.kind === 'seen',
+          usage: one.kind === 'seen' ? one.usage : null,
+        })
       // What isn't stored leaves a gap in a chart, and must not hold up what the contacts say.
       await measurements.flush(isLast).catch(onError)
       await events.flush().catch(onError)
