@@ -237,7 +237,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-not-measured',
     path: (w) => `/infra/servers/${w.server.id}?tab=usage`,
-    ready: (page) => page.getByText('Nothing was measured').waitFor(),
+    ready: (page) => page.getByText(/was (?:not )?measured in this period/).waitFor(),
   },
   {
     name: 'server-history',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { Client } from 'pg'
+import { expect, test, vi } from 'vitest'
 import {
   capacityMeasurements,
   dayMs,
@@ -10,8 +11,10 @@ import {
   serverMeasurements,
   serverSeries,
 } from '#contract/measurements/measurements.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../db/db.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { whenOver } from '../../testing/ending.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 import { measurements } from './measurements.ts'
 import { packDay, unpackDay } from './packing.ts'
@@ -347,6 +350,36 @@ test('only an installation with simulated servers makes up a past, and only once
   expect(
     (await reader.call(serverMeasurements, { params: { id } })).answer!.simulated_before,
   ).toBeNull()
+})
+
+test('a chart reads only the minutes of its server, in two queries', async () => {
+  const id = await buildServer(backend, { name: 'charted' })
+  const day = new Date(Math.floor(backend.clock.now() / dayMs) * dayMs)
+  await sql`insert into measurement_minute
+    select (case when s = 1 then ${id} else '00000000-0000-4000-9000-' || lpad(s::text, 12, '0') end)::uuid,
+      ${day}::timestamptz + m * interval '1 minute', array[0.5, 0.25, 1, 2, 3, 4, 1]::real[]
+    from generate_series(1, 50) s, generate_series(0, 1439) m`.execute(db)
+  await sql`analyze measurement_minute`.execute(db)
+  const read = await db.transaction().execute(async (tx) => {
+    const to = new Date(day.getTime() + dayMs)
+    const values = await store.minutesAsJson(tx, id, { from: day, to, series: 7 })
+    const { rows } = await sql<{ scanned: number; fetched: number }>`
+      select seq_tup_read as scanned, idx_tup_fetch as fetched
+      from pg_stat_xact_user_tables where relname = 'measurement_minute'`.execute(tx)
+    return { minutes: (JSON.parse(values[0]!) as unknown[]).length, ...rows[0]! }
+  })
+  expect(read).toEqual({ minutes: 1440, scanned: 0, fetched: 1440 })
+  const queries = vi.spyOn(Client.prototype, 'query')
+  whenOver(() => queries.mockRestore())
+  const queriesOf = async (operation: typeof serverGet | typeof serverMeasurements) => {
+    await viewer.call(operation, { params: { id } })
+    queries.mockClear()
+    await viewer.call(operation, { params: { id } })
+    return queries.mock.calls.length
+  }
+  const ofServer = await queriesOf(serverGet)
+  // The values, and whether some are simulated.
+  expect(await queriesOf(serverMeasurements)).toBeLessThanOrEqual(ofServer + 2)
 })
 
 test('a year of 1,000 servers takes less than 10 GB', async () => {

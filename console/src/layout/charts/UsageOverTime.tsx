@@ -3,6 +3,7 @@ import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import { historyList } from '#contract/history/history.ts'
 import { dayMs, quarterMs } from '#contract/measurements/measurements.ts'
 import { query } from '../../api/query.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 import type { ChartUnit } from '../../ui/charts/chart-text.ts'
 import type { ChartLine } from '../../ui/charts/Chart.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
@@ -57,7 +58,9 @@ interface UsageProps<Name extends string, Answer extends Measured<Name>> {
   /** The query of the values from this time on, by default of a day. */
   of: (from: string | undefined) => Pick<UseQueryOptions<Answer>, 'queryKey' | 'queryFn'>
   charts: readonly UsageChart<Name>[]
-  /** Shown if nothing was measured. */
+  /** Shown above the charts. */
+  above?: (measured: Answer) => ReactNode
+  /** Shown if nothing was measured that the charts draw. */
   nothing: ReactNode
   subject: UsageSubject
 }
@@ -82,6 +85,15 @@ function sinceFirst<Name extends string>({
   }
 }
 
+/** Whether the charts would draw no value. */
+const isEmpty = <Name extends string>(
+  { series }: Measured<Name>,
+  charts: readonly UsageChart<Name>[],
+): boolean => {
+  const drawn = new Set(charts.flatMap(({ of }) => Object.keys(of)))
+  return series.every(({ name, mean }) => !drawn.has(name) || mean.every((one) => one === null))
+}
+
 const refetchMs = 60_000
 const hourMs = 3_600_000
 const hourOf = (iso: string): string =>
@@ -91,6 +103,7 @@ const hourOf = (iso: string): string =>
 export function UsageOverTime<Name extends string, Answer extends Measured<Name>>({
   of,
   charts,
+  above,
   nothing,
   subject,
 }: UsageProps<Name, Answer>) {
@@ -99,7 +112,7 @@ export function UsageOverTime<Name extends string, Answer extends Measured<Name>
   // data isn't fetched at each render.
   const choose = (value: Range) => {
     const { days } = ranges.find((one) => one.value === value)!
-    const start = Math.floor(Date.now() / quarterMs) * quarterMs - days * dayMs
+    const start = Math.floor(serverNow() / quarterMs) * quarterMs - days * dayMs
     setPeriod(days === 1 ? { range: value } : { range: value, from: new Date(start).toISOString() })
   }
   const { data, dataUpdatedAt, error, isRefetchError, refetch } = useQuery({
@@ -133,7 +146,8 @@ export function UsageOverTime<Name extends string, Answer extends Measured<Name>
                 What lies before this demo began was made up by the simulation.
               </Alert>
             )}
-            {data.series.every(({ mean }) => mean.every((value) => value === null)) ? (
+            {above?.(data)}
+            {isEmpty(data, charts) ? (
               nothing
             ) : (
               <Charts data={data} charts={charts} subject={subject} />
