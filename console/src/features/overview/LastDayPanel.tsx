@@ -60,8 +60,9 @@ export function LastDayPanel({ day }: { day: HistoryDigest }) {
                     </Badge>
                   )}
                 </span>
-                <p className="clip" title={`${last.object.name}: ${last.message}`}>
-                  <a href={pageOf(last.object)}>{last.object.name}</a>: {last.message}
+                <p className={css['last']} title={`${last.object.name}: ${last.message}`}>
+                  <a href={pageOf(last.object)}>{last.object.name}</a>
+                  <span className="clip">{last.message}</span>
                 </p>
                 <time className="t3 num" dateTime={last.at} title={exact(last.at)}>
                   {moment(last.at)}
