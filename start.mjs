@@ -138,9 +138,10 @@ function registry() {
 }
 /** Installs with npm. */
 const install = (title, args) =>
-  step(title, 'npm', [...args, ...common], (output) =>
-    whyNotInstalled(output, { folder: home, registry: registry() }),
-  )
+  step(title, 'npm', [...args, ...common], (output) => {
+    const sentence = whyNotInstalled(output, { folder: home, registry: registry() })
+    return sentence === undefined ? undefined : `${sentence}.`
+  })
 const node = join(home, 'node_modules', '.bin', 'node')
 /** Free space where this checkout is. */
 function freeBytes() {

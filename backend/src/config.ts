@@ -471,6 +471,7 @@ async function troubleWithFolder(folder: string): Promise<string | undefined> {
   if (!found.isDirectory()) return 'which is not a folder'
   return access(folder, constants.W_OK | constants.X_OK).then(
     () => undefined,
-    (error: unknown) => `which can't be written to: ${whyRefused(error)}`,
+    (error: unknown) =>
+      `which can't be written to: ${whyRefused(error)}. It belongs to the user with the id ${found.uid}: start Steelyard as that user, or name another folder`,
   )
 }

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
+import { startBackend } from '../testing/backend.ts'
 import { asProblem } from './errors.ts'
 
 const answered = (code: string) =>
@@ -18,4 +19,31 @@ test('a pool without a free connection is not reported as an unreachable databas
     code: 'unavailable',
     message: 'The database did not answer in time. Please try again.',
   })
+})
+
+test('an error is a problem of RFC 9457 for those who accept one, with the same fields', async () => {
+  const { app } = await startBackend()
+  const answer = async (accept: string) => {
+    const { headers, statusCode, body } = await app.inject({
+      url: '/v1/clusters',
+      headers: { accept },
+    })
+    const { request_id, ...fields } = JSON.parse(body) as Record<string, unknown>
+    expect([statusCode, typeof request_id]).toEqual([401, 'string'])
+    return { media: String(headers['content-type']).split(';')[0], fields }
+  }
+  const usual = await answer('application/json')
+  expect(usual.media).toBe('application/json')
+  expect(await answer('application/json, application/problem+json;q=0.9')).toEqual({
+    media: 'application/problem+json',
+    fields: {
+      ...usual.fields,
+      type: 'about:blank',
+      title: 'Unauthorized',
+      status: 401,
+      detail: usual.fields['error'],
+    },
+  })
+  for (const accept of ['*/*', 'application/problem+json;q=0', 'application/problem+jsonx'])
+    expect(await answer(accept)).toEqual(usual)
 })

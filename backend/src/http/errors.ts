@@ -2,6 +2,7 @@
  * Converts errors to `{error, code, fields?, related?, request_id}`. Only a Problem's sentence
  * reaches the caller; any other error is a 500 without details.
  */
+import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
@@ -152,8 +153,33 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   if (seconds !== undefined)
     void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
+  if (acceptsProblem(request.headers.accept)) {
+    // The type says nothing more than the status (RFC 9457 §4.2.1); `code` does.
+    const problemDetails = {
+      type: 'about:blank',
+      title: STATUS_CODES[status],
+      status,
+      detail: problem.message,
+      ...body,
+    }
+    void reply
+      .status(status)
+      .type('application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problemDetails))
+    return
+  }
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
 }
+
+/** Whether a header `Accept` names problem details (RFC 9457), and doesn't refuse them. */
+const acceptsProblem = (accept: string | undefined): boolean =>
+  (accept ?? '').split(',').some((part) => {
+    const [media = '', ...parameters] = part.toLowerCase().split(';')
+    return (
+      media.trim() === 'application/problem+json' &&
+      !parameters.some((p) => /^\s*q=0(?:\.0*)?\s*$/.test(p))
+    )
+  })
 
 /**
  * Refuses a change after which Steelyard would no longer reach a server, unless its loss is

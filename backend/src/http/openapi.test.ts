@@ -94,6 +94,7 @@ const shape = {
       additionalProperties: false,
     },
     servers: { type: 'array', items: { type: 'object', required: ['url'] } },
+    tags: { type: 'array', items: { type: 'object', required: ['name'] } },
     paths: {
       type: 'object',
       patternProperties: {
@@ -150,6 +151,20 @@ test('paths outside of the contract are in the document and respond as described
       true,
     )
   }
+})
+
+test('generators of clients can read the document', () => {
+  // oapi-codegen reads no boolean as a schema, and its code does not compile with the other names.
+  const written = JSON.stringify(document)
+  expect(written).not.toContain('"items":false')
+  expect(written).not.toContain('"prefixItems"')
+  expect(Object.keys(document.components.schemas).filter((name) => /^New[A-Z]/.test(name))).toEqual(
+    [],
+  )
+  expect(Object.keys(document.components.schemas)).toContain('ClusterCreate')
+  expect(document.tags.map(({ name }) => name)).toEqual(
+    [...new Set(calls.flatMap(({ one }) => one.tags))].toSorted(),
+  )
 })
 
 test('each schema is valid JSON Schema 2020-12', () => {

@@ -61,9 +61,16 @@ const told = <Part extends keyof Words>(part: Part): Required<Words>[Part] =>
   Object.assign({}, ...allWords.map((words) => words[part])) as Required<Words>[Part]
 const [objects, fields, bodies] = [told('objects'), told('fields'), told('bodies')]
 
+/**
+ * The name of a schema in the document: `NewCluster` is `ClusterCreate`. Generators for Go call a
+ * constructor `New…`, which must not be the name of a type.
+ */
+const documentName = (id: string): string =>
+  /^New[A-Z]/.test(id) ? `${id.slice('New'.length)}Create` : id
+
 const named = z.registry<{ id: string; description: string }>()
 for (const [id, [schema, description]] of Object.entries(objects))
-  named.add(schema, { id, description })
+  named.add(schema, { id: documentName(id), description })
 
 const safe = Number.MAX_SAFE_INTEGER
 /**
@@ -78,10 +85,22 @@ const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   key === '$schema'
 
 /**
+ * A list of a fixed length. Generators don't read `prefixItems` with `items: false`, so the place
+ * of each kind of item is lost, if there is more than one.
+ */
+function fixedList(prefixItems: unknown): Json {
+  const all = prefixItems as readonly Json[]
+  const kinds = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
+  const items = kinds.length === 1 ? kinds[0] : { anyOf: kinds }
+  return { items, minItems: all.length, maxItems: all.length }
+}
+
+/**
  * A schema of the document: fields with descriptions, and references to shared schemas. `call`:
  * name of the operation.
  */
-function tidy(schema: Json, call: string): Schema {
+function tidy({ prefixItems, ...whole }: Json, call: string): Schema {
+  const schema: Json = prefixItems === undefined ? whole : { ...whole, ...fixedList(prefixItems) }
   const inside = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(inside)
@@ -362,7 +381,8 @@ const openPaths: Readonly<Record<string, Record<string, Call>>> = {
 const description = `The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.
 
 Sign in by \`authorize\` and send the access token as \`Authorization: Bearer …\`; after ten minutes get another by \`authorizeRefresh\`.
-Lists return \`{items, page, per_page, total}\`. A call that takes longer returns 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.`
+Lists return \`{items, page, per_page, total}\`. A call that takes longer returns 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.
+Errors have the schema \`Error\`. A request that accepts \`application/problem+json\` gets them in this form (RFC 9457), with the same fields beside \`type\`, \`title\`, \`status\` and \`detail\`.`
 
 const error: Schema = {
   type: 'object',
@@ -398,6 +418,13 @@ const error: Schema = {
   },
 }
 
+const tagsOf = (paths: Readonly<Record<string, Record<string, Call>>>): string[] =>
+  [
+    ...new Set(
+      Object.values(paths).flatMap((calls) => Object.values(calls).flatMap((c) => c.tags)),
+    ),
+  ].toSorted()
+
 export function openapiDocument(version: string) {
   const paths: Record<string, Record<string, Call>> = {}
   const components: Components = new Map()
@@ -430,6 +457,7 @@ export function openapiDocument(version: string) {
     openapi: '3.1.0',
     info: { title: 'Steelyard', version, description },
     servers: [{ url: '/' }],
+    tags: tagsOf({ ...paths, ...openPaths }).map((name) => ({ name })),
     paths: { ...paths, ...openPaths },
     components: {
       securitySchemes: { session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
