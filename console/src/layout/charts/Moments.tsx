@@ -51,7 +51,10 @@ export function Moments({
                 </span>
               ))}
             >
-              <a href={href} aria-label={lines.join('; ')}>
+              <a
+                href={href}
+                aria-label={`${some.length > 1 ? `${some.length} entries: ` : ''}${lines.join('; ')}`}
+              >
                 {some.length > 1 ? some.length : ''}
               </a>
             </Tooltip>
