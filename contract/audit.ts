@@ -154,6 +154,7 @@ const sentences = {
   'installation.backup_schedule_set': 'The schedule of its backups was set',
   'installation.backup_schedule_removed': 'The schedule of its backups was removed',
   'installation.restored': 'Restored from a backup',
+  'installation.went_back': 'The database went back in time',
   'waitlist.joined': 'Joined the waitlist',
   'waitlist.removed': 'Removed from the waitlist',
   'waitlist.refused': `A request to join was refused, because too many came at once${several}`,

@@ -26,7 +26,18 @@ export type HeldCluster = z.infer<typeof HeldCluster>
 
 export const Restoration = z.object({
   /** null: nothing is held. */
-  restored: z.nullable(z.object({ backup_made_at: time, restored_at: time })),
+  restored: z.nullable(
+    z.object({
+      /** The time of the state that the database was in. */
+      backup_made_at: time,
+      restored_at: time,
+      /**
+       * What the database lacks, such as "events 10412 to 10475", if it went back in time by itself,
+       * for example after a failover. null: it was restored from a backup.
+       */
+      missing: z.nullable(z.string()),
+    }),
+  ),
   clusters: z.array(HeldCluster),
   /** Held operations without a cluster. */
   operations: z.array(Operation),

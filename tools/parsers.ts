@@ -118,6 +118,12 @@ export const table: Readonly<Record<string, ParserRow>> = {
     bytes: 16 * kib,
     limits: 'the longest header of a request',
   },
+  'backend/src/db/find.ts': {
+    parses: ['network'],
+    on: 'main',
+    bytes: kib,
+    limits: 'one byte is read of the answer to a request for TLS',
+  },
   'backend/src/http/listen.ts': {
     parses: ['network'],
     on: 'main',
@@ -249,6 +255,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/config.ts': own('json', 'certificate'),
   'backend/src/db/embedded/binaries.ts': own('json'),
   'backend/src/db/embedded/lock.ts': own('json'),
+  'backend/src/db/position.ts': own('json'),
   'backend/src/domains/clusters/change/configure/before.ts': own('json'),
   'backend/src/domains/clusters/change/kubernetes-upgrade/manifests.ts': own('json'),
   'backend/src/domains/clusters/change/members/patched.ts': own('json'),

@@ -12,6 +12,7 @@ import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
 import { readProvider } from './config-provider.ts'
 import { dataFolder } from './data-folder.ts'
+import { readDatabaseUrl } from './db/url.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
 import { whyRefused } from './refusal.ts'
@@ -188,10 +189,10 @@ export function readConfig(environment: Environment, folder: string) {
     )
   }
 
-  // Isn't parsed with `URL`, because the URL of a database on a unix socket has no host.
-  const databaseUrl = value('DATABASE_URL')
-  if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(databaseUrl))
-    wrong('DATABASE_URL', 'must be a URL that begins with postgresql://')
+  const databaseText = value('DATABASE_URL')
+  const databaseRead = databaseText === undefined ? undefined : readDatabaseUrl(databaseText)
+  if (databaseRead?.ok === false) wrong('DATABASE_URL', databaseRead.problem)
+  const databaseUrl = databaseRead?.ok === true ? databaseRead.url : undefined
 
   const logLevel = value('LOG_LEVEL')! as Level
   if (!levels.includes(logLevel)) wrong('LOG_LEVEL', `must be one of ${levels.join(', ')}`)

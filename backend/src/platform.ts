@@ -59,7 +59,15 @@ export function buildPlatform({ keys, ...options }: PlatformOptions): Platform {
   const given = { tracing: undefined, ...options }
   const { config, database, log } = given
   const { db, pool, connection } = database
-  const listener = makeListener({ connection, log })
+  const listener = makeListener({
+    connection,
+    log,
+    // The embedded database runs on this machine and is supervised.
+    ...(config.databaseUrl !== undefined && {
+      find: () => database.findAgain(),
+      onSilent: () => database.cut(),
+    }),
+  })
   const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
   const engine = new Engine({ ...given, db })
   const publisher = makePublisher({ ...given, db, listener, vault })

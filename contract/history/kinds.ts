@@ -307,7 +307,8 @@ export const historyKinds = {
   restored: {
     of: 'any',
     title: 'Restored',
-    says: () => 'Steelyard was restored from a backup; the state is unknown until the next contact',
+    says: () =>
+      'The database was restored to an older state; the state is unknown until the next contact',
   },
 } as const satisfies Record<string, Kind>
 export type HistoryKind = keyof typeof historyKinds

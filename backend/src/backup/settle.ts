@@ -1,8 +1,8 @@
 /**
- * Prepares a restored database. The machines may have changed since the backup, so old observations
+ * Prepares a database that was restored or went back in time. The machines may have changed since the backup, so old observations
  * are deleted, and every cluster and every open operation is held: Steelyard sends nothing to a
  * held object until a user resumes it (see `engine/holds.ts`). Runs in the transaction of the
- * restore, after the migrations.
+ * restore, after the migrations, or before the first write to a database that went back.
  */
 import type { PoolClient } from 'pg'
 import { historyKinds } from '#contract/history/kinds.ts'
@@ -20,12 +20,25 @@ const skippedEvents = 1_000_000
 /** What the history keeps of a server that was not contacted since the restore. */
 const unknownState = JSON.stringify({ reachable: null, stage: 'unknown', node_ready: null })
 
-export async function settle(client: PoolClient, madeAt: Date, now: Date) {
+interface Older {
+  /** The time of the database's state. */
+  readonly madeAt: Date
+  readonly now: Date
+  /** What the database lacks, if it went back in time by itself; without it, it was restored. */
+  readonly missing?: string
+}
+
+export async function settle(client: PoolClient, { madeAt, now, missing }: Older) {
+  const said =
+    missing === undefined
+      ? `Restored from a backup of ${minuteOf(madeAt)}`
+      : `The database went back to ${minuteOf(madeAt)} and lacks ${missing}`
+
   const run = async (text: string, values: unknown[] = []): Promise<number> =>
     (await client.query(text, values)).rowCount ?? 0
   await run(
-    'insert into restoration (backup_made_at, restored_at) values ($1, $2) on conflict (singleton) do update set backup_made_at = $1, restored_at = $2',
-    [madeAt, now],
+    'insert into restoration (backup_made_at, restored_at, missing) values ($1, $2, $3) on conflict (singleton) do update set backup_made_at = $1, restored_at = $2, missing = $3',
+    [madeAt, now, missing ?? null],
   )
 
   // The backup may contain holds of an earlier restore. They are deleted, and everything is held
@@ -42,13 +55,13 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date) {
     select split_part(queue_key, '/', 1)::uuid, 'operation', id from operation
     where ended_at is null and split_part(queue_key, '/', 1) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' order by created_at
     on conflict do nothing`)
-  const reason = `Restored from a backup of ${minuteOf(madeAt)}: check it, then resume it`
+  const reason = `${said}: check it, then resume it`
   const operations = await run(
     `update operation set status = case status when 'cancelling' then status else 'waiting' end, reason = $1, held_since = $2, version = version + 1 where ended_at is null`,
     [reason, now],
   )
   await run(`update cluster set reason = $1, version = version + 1 where deleted_at is null`, [
-    `Restored from a backup of ${minuteOf(madeAt)}, not checked since`,
+    `${said}, not checked since`,
   ])
 
   // No reconciler is running now. Objects that were being reconciled at the time of the backup are

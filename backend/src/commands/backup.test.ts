@@ -13,12 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
-import { Client, type ClientConfig } from 'pg'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { demandKnownSchema, visit } from '../backup/load.ts'
 import { readBackup } from '../backup/write.ts'
+import type { Connection } from '../db/connection.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { startBackend } from '../testing/backend.ts'
 import { freshDatabase } from '../testing/databases.ts'
@@ -31,7 +32,7 @@ import { backup, restore } from './backup.ts'
 const passphrase = 'quite a long passphrase'
 
 async function query<T extends object>(
-  connection: ClientConfig,
+  connection: Connection,
   text: string,
   values: unknown[] = [],
 ): Promise<T[]> {
@@ -68,7 +69,7 @@ writeFileSync(path.join(source.config.dataFolder, 'escrow', `${cluster}.bin`), e
   mode: 0o600,
 })
 
-const settingsOf = (folder: string, connection: ClientConfig) => ({
+const settingsOf = (folder: string, connection: Connection) => ({
   STEELYARD_DATA: folder,
   DATABASE_URL: urlOf(connection),
 })
@@ -90,7 +91,7 @@ const restoring = (
   { settings: to }: Pick<Target, 'settings'>,
   more: Parameters<typeof runCommand>[2] = {},
 ) => runCommand((around) => restore([file, ...(more.typed ? [] : unattended)], around), to, more)
-const relations = (connection: ClientConfig) =>
+const relations = (connection: Connection) =>
   query(
     connection,
     `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S')`,

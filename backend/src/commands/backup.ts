@@ -114,7 +114,7 @@ async function restoreInto(
     try {
       const { manifest } = await load(client, readBackup(file, passphrase, known), migrations)
       const now = new Date(systemClock.now())
-      settled = await settle(client, new Date(manifest.madeAt), now)
+      settled = await settle(client, { madeAt: new Date(manifest.madeAt), now })
       const target = { kind: 'installation', id: manifest.installation }
       const after = {
         backup_made_at: manifest.madeAt,

@@ -7,12 +7,17 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
+import { counted } from '#contract/words.ts'
+import { holdIfBack } from '../backup/went-back.ts'
 import { systemClock } from '../clock.ts'
 import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
 import { isDatabaseGone, untilDatabase } from '../db/db.ts'
 import { FolderInUse } from '../db/embedded/lock.ts'
+import { keepPosition } from '../db/keep-position.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
+import { missingSentence, positionFile, readPosition } from '../db/position.ts'
+import { eventChannel } from '../domains/events/api.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { type Log, logger } from '../log.ts'
 import type { Domains } from '../parts.ts'
@@ -118,7 +123,7 @@ async function start(
   around: Surroundings,
   log: Log,
   steps: ReturnType<typeof shutdownSteps>,
-  stop: AbortSignal,
+  { stop, onBack }: { stop: AbortSignal; onBack: () => void },
 ): Promise<void> {
   const stopAsked = () => stop.aborted
   const { machine, home, version } = around
@@ -139,6 +144,15 @@ async function start(
   const ran = await migrate(opened.database.pool, await migrations)
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
   await checkFingerprint(opened.database.db, keys, config.keyFile)
+  const kept = positionFile(config.dataFolder)
+  const back = await holdIfBack(opened.database.pool, kept.read(), systemClock)
+  if (back)
+    log.error('database.went_back', {
+      reason: `The database went back to ${back.newest.toISOString()} and lacks ${missingSentence(back.missing)}. ${counted(back.clusters, 'cluster')} and ${counted(back.operations, 'open operation')} are held until a user resumes them`,
+    })
+  const position = await readPosition(opened.database.pool)
+  kept.write(position)
+  opened.database.guard(position, onBack)
   opened.embedded?.supervise()
   const { engineQueue, listen, buildDomains, buildWeb, buildPlatform } = await loading
 
@@ -160,6 +174,7 @@ async function start(
   steps.push('listener', () => platform.listener.stop())
   platform.listener.start()
   await domains.events.open()
+  steps.push('position', keepPosition({ ...platform, file: kept, channel: eventChannel }))
   platform.publisher.start()
   steps.push('events', async () => {
     await platform.publisher.stop()
@@ -266,21 +281,31 @@ export async function serve(around: Surroundings): Promise<number> {
   const steps = shutdownSteps(log)
   const stop = new AbortController()
   void around.stopAsked.then(() => stop.abort())
-  try {
-    await start(config, around, log, steps, stop.signal)
-  } catch (error) {
+  for (;;) {
+    const back = Promise.withResolvers<'back'>()
+    try {
+      await start(config, around, log, steps, {
+        stop: stop.signal,
+        onBack: () => back.resolve('back'),
+      })
+    } catch (error) {
+      await steps.run()
+      if (stop.signal.aborted) return exitCodes.ok
+      // An error that the operator can fix is printed as a sentence, without a stack.
+      if (error instanceof Refusal) around.err(`${error.message}\n`)
+      else if (error instanceof Error && 'syscall' in error)
+        around.err(`Steelyard can't start: ${error.message}\n`)
+      else log.error('start.failed', { error })
+      return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
+    }
+    const why = await Promise.race([around.stopAsked, back.promise])
+    log.info('stopping', { signal: why })
     await steps.run()
-    if (stop.signal.aborted) return exitCodes.ok
-    // An error that the operator can fix is printed as a sentence, without a stack.
-    if (error instanceof Refusal) around.err(`${error.message}\n`)
-    else if (error instanceof Error && 'syscall' in error)
-      around.err(`Steelyard can't start: ${error.message}\n`)
-    else log.error('start.failed', { error })
-    return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
+    if (why !== 'back' || stop.signal.aborted) {
+      log.info('stopped')
+      return exitCodes.ok
+    }
+    // The database went back in time. Nothing that this process remembers holds any more, so it
+    // begins again from nothing, and the start holds everything.
   }
-  const signal = await around.stopAsked
-  log.info('stopping', { signal })
-  await steps.run()
-  log.info('stopped')
-  return exitCodes.ok
 }

@@ -1,7 +1,33 @@
 /** The connection to PostgreSQL: one pool per process. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Duplex } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import { Kysely, type LogEvent, PostgresDialect, sql, type Transaction } from 'kysely'
-import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
+import {
+  type ClientBase,
+  type CustomTypesConfig,
+  Pool,
+  type PoolClient,
+  types as pgTypes,
+} from 'pg'
+import {
+  askState,
+  beginSession,
+  clientConfig,
+  type Connection,
+  type ServerState,
+  unusable,
+} from './connection.ts'
+import {
+  askHash,
+  askPosition,
+  type Missing,
+  missingOf,
+  missingSentence,
+  type Position,
+  positionOf,
+  type PositionRow,
+} from './position.ts'
 import type { Tables } from './tables.gen.ts'
 
 export type Db = Kysely<Tables>
@@ -34,8 +60,10 @@ const types: CustomTypesConfig = {
 export type Database = ReturnType<typeof connect>
 
 export interface ConnectOptions {
-  /** URL of an external PostgreSQL; for the embedded one the socket's folder, user and database. */
-  readonly connection: ClientConfig
+  /** Of the embedded PostgreSQL the socket's folder; of DATABASE_URL what `find` has found. */
+  readonly connection: Connection
+  /** Finds the host that accepts writes, after a connection was lost. */
+  readonly find?: () => Promise<Connection>
   readonly poolSize?: number
   /** Called when an idle connection breaks. The pool replaces the connection. */
   readonly onIdleError?: (error: Error) => void
@@ -43,30 +71,89 @@ export interface ConnectOptions {
   readonly onStatement?: ((event: LogEvent) => void) | undefined
 }
 
+/** The database went back in time. It counts as unavailable until everything is held. */
+class WentBack extends Error {
+  readonly code = '57P03'
+}
+
 /**
  * Opens a pool, which connects at the first query. Also returns `connection`: settings for a
  * connection outside of the pool.
  */
-export function connect({ connection, poolSize = 16, onIdleError, onStatement }: ConnectOptions) {
-  const settings: ClientConfig = {
-    application_name: 'steelyard',
-    connectionTimeoutMillis: 5000,
-    // A statement that runs longer counts as stuck: the statements of requests, of the engine and
-    // of migrations are short.
-    statement_timeout: 25_000,
-    // A process that hangs inside a transaction keeps its row locks until this time is over. Its
-    // lease expires after about the same time.
-    idle_in_transaction_session_timeout: 15_000,
-    types,
-    ...connection,
+export function connect({
+  connection,
+  find,
+  poolSize = 16,
+  onIdleError,
+  onStatement,
+}: ConnectOptions) {
+  const settings = { ...connection }
+  let seen: Position | undefined
+  let onBack: ((missing: Missing) => void) | undefined
+  let missing: Missing | undefined
+
+  /** @throws WentBack if the database lacks what this process has seen */
+  const compare = async (client: ClientBase): Promise<void> => {
+    if (seen === undefined) return
+    const before = seen
+    const at = await client.query<{ hash: string }>(askHash, [before.audit])
+    const { rows } = await client.query<PositionRow>(askPosition)
+    const now = positionOf(rows[0]!)
+    missing ??= missingOf(before, now, at.rows[0]?.hash ?? null) ?? undefined
+    if (missing === undefined) {
+      // Events that were published meanwhile may be known already.
+      const next = { ...now, event: Math.max(now.event, seen.event) }
+      if (now.audit >= seen.audit && !isDeepStrictEqual(next, seen)) seen = next
+      return
+    }
+    onBack?.(missing)
+    throw new WentBack(`The database went back in time: ${missingSentence(missing)} is missing`)
   }
-  const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
+  /** Before the first query of each connection. */
+  const begin = async (client: ClientBase): Promise<void> => {
+    // Ignores the error event of a checked-out connection that ends between two queries: its next
+    // query fails and reports the error.
+    client.on('error', () => undefined)
+    await client.query(beginSession)
+    if (find !== undefined) {
+      const { rows } = await client.query<ServerState>(askState)
+      const why = unusable(rows[0]!)
+      if (why !== null)
+        throw Object.assign(new Error(`The database ${why}`), { code: readOnlyTransaction })
+    }
+    await compare(client)
+  }
+  const pool = new Pool({
+    ...clientConfig(settings),
+    types,
+    max: poolSize,
+    idleTimeoutMillis: 30_000,
+    onConnect: begin,
+  })
   pool.on('error', (error) => onIdleError?.(error))
-  // Ignores the error event of a checked-out connection that ends between two queries: its next
-  // query fails and reports the error.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  const connecting = async () => {
+
+  /** Later connections go to this host. */
+  const moveTo = (next: Connection): void => {
+    Object.assign(settings, next)
+    const { host, port, ssl } = clientConfig(settings)
+    Object.assign(pool.options, { host, port, ssl })
+  }
+  let finding: Promise<void> | undefined
+  /** Looks once for all callers that wait. */
+  const findAgain = (): Promise<void> =>
+    (finding ??= find!()
+      .then(moveTo)
+      .finally(() => (finding = undefined)))
+  const connecting = async (): Promise<PoolClient> => {
     try {
+      return await pool.connect()
+    } catch (error) {
+      if (error instanceof Error) unconnected.add(error)
+      if (!find || error instanceof WentBack || isPoolBusy(error) || !isDatabaseGone(error))
+        throw error
+    }
+    try {
+      await findAgain()
       return await pool.connect()
     } catch (error) {
       if (error instanceof Error) unconnected.add(error)
@@ -79,12 +166,51 @@ export function connect({ connection, poolSize = 16, onIdleError, onStatement }:
     }),
     ...(onStatement && { log: onStatement }),
   })
-  /** Later connections go to this host. */
-  const moveTo = (host: string): void => {
-    settings.host = host
-    pool.options.host = host
+  const clients = new Set<PoolClient>()
+  pool.on('connect', (client) => clients.add(client))
+  pool.on('remove', (client) => clients.delete(client))
+  return {
+    db,
+    pool,
+    connection: settings,
+    moveTo,
+    /** Looks for the host that accepts writes. Does nothing without DATABASE_URL. */
+    findAgain: async (): Promise<void> => (find === undefined ? undefined : findAgain()),
+    /**
+     * Ends every connection at once, for a server that no longer answers on them: a machine that
+     * has lost its power closes no connection.
+     */
+    cut(): void {
+      for (const client of clients)
+        (client as unknown as { connection: { stream: Duplex } }).connection.stream.destroy(
+          new Error('Connection terminated: the database has not answered'),
+        )
+    },
+    /**
+     * From now on, every connection is checked against the highest position that was seen
+     * (`position.ts`). If the database lacks some of it, every query fails as if the database were
+     * unavailable, and `onBack` is called.
+     */
+    guard(position: Position, back: (missing: Missing) => void): void {
+      seen = position
+      onBack = back
+    },
+    /** Notes an event that was published. */
+    saw({ event }: Pick<Position, 'event'>): void {
+      if (seen !== undefined && event > seen.event) seen = { ...seen, event }
+    },
+    /** Compares now. Returns the highest position that was seen; undefined without `guard`. */
+    async check(): Promise<Position | undefined> {
+      const client = await connecting()
+      try {
+        await compare(client)
+        return seen
+      } finally {
+        client.release()
+      }
+    },
+    close: () => db.destroy(),
   }
-  return { db, pool, connection: settings, moveTo, close: () => db.destroy() }
 }
 
 /** Waits for the advisory lock of this name and holds it until the transaction ends. */
@@ -118,6 +244,8 @@ export const sqlState = (error: unknown): string | undefined =>
 export const violatedConstraint = (error: unknown): string | undefined =>
   sqlState(error)?.startsWith('23') ? (error as { constraint?: string }).constraint : undefined
 
+/** SQLSTATE read_only_sql_transaction. */
+const readOnlyTransaction = '25006'
 const retryable = new Set(['40001', '40P01'])
 const lostConnection = new Set([
   '57P01',
@@ -129,7 +257,7 @@ const lostConnection = new Set([
   '08004',
   '08006',
   '53300',
-  '25006',
+  readOnlyTransaction,
 ])
 const socketErrors = new Set([
   'ECONNREFUSED',

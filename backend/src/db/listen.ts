@@ -3,18 +3,39 @@
  * breaks, it is reopened and every listener is called once, because notifications may have been
  * missed.
  */
-import { Client, type ClientConfig, escapeIdentifier } from 'pg'
+import { Client, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
+import { clientConfig, type Connection } from './connection.ts'
 
 const firstRetryMs = 200
 const longestRetryMs = 1_000
+/** How often the server is asked for a sign of life, and how long it may take to answer, in ms. */
+const askMs = 5_000
+const silentMs = 10_000
+
+/** Resolves to the value after the time. Keeps no process alive. */
+const later = <T>(ms: number, value: T): Promise<T> =>
+  new Promise((resolve) => setTimeout(() => resolve(value), ms).unref())
 
 export type Listener = ReturnType<typeof listener>
 
 /** Closes a connection that may be broken already. */
 const drop = (client: Client): Promise<void> => client.end().catch(() => undefined)
 
-export function listener({ connection, log }: { connection: ClientConfig; log: Log }) {
+export interface ListenerOptions {
+  /** Read at each connection: the host may have changed. */
+  readonly connection: Connection
+  readonly log: Log
+  /** Called before each connection after the first: finds the host that accepts writes. */
+  readonly find?: () => Promise<void>
+  /**
+   * Called if the server doesn't answer on an open connection, which then is given up. A machine
+   * that has lost its power closes no connection.
+   */
+  readonly onSilent?: () => void
+}
+
+export function listener({ connection, log, find, onSilent }: ListenerOptions) {
   const heard = new Map<string, Set<(payload: string) => void>>()
   let client: Client | undefined
   let stopped = false
@@ -23,21 +44,40 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
 
   const tellAll = () => heard.forEach((each) => each.forEach((tell) => tell('')))
 
+  const again = async (): Promise<void> => {
+    await find?.().catch(() => undefined)
+    if (!stopped) await connect()
+  }
+
+  /** Gives up a connection on which the server doesn't answer. */
+  const alive = async (mine: Client, lose: (error: Error) => void): Promise<void> => {
+    const answered = mine.query('select 1').then(
+      () => true,
+      () => true,
+    )
+    const isAlive = await Promise.race([answered, later(silentMs, false)])
+    // This process itself may have hung: then the answer has arrived, and was not read yet.
+    if (isAlive || (await Promise.race([answered, later(askMs, false)])) || client !== mine) return
+    lose(new Error('The database has not answered'))
+    onSilent?.()
+  }
+
   const connect = async (): Promise<void> => {
     const mine = new Client({
-      ...connection,
+      ...clientConfig(connection),
       application_name: 'steelyard listener',
-      keepAlive: true,
     })
     let lost = false
+    let asking: NodeJS.Timeout | undefined
     const lose = (error?: Error) => {
       if (lost) return
       lost = true
+      clearInterval(asking)
       if (client === mine) client = undefined
       if (stopped) return
       if (error) log.debug('listener.lost', { error })
       void drop(mine)
-      retry = setTimeout(() => void connect(), retryMs)
+      retry = setTimeout(() => void again(), retryMs)
       retryMs = Math.min(longestRetryMs, retryMs * 2)
     }
     mine.on('error', lose)
@@ -53,6 +93,7 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
         return
       }
       client = mine
+      asking = onSilent && setInterval(() => void alive(mine, lose), askMs)
       retryMs = firstRetryMs
       tellAll()
     } catch (error) {

@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Pool, PoolClient } from 'pg'
 import { Refusal } from '../refusal.ts'
+import { statementMs } from './connection.ts'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
 /** Arbitrary number of the lock that lets only one process migrate at a time. */
@@ -76,7 +77,7 @@ export async function migrate(pool: Pool, migrations: readonly Migration[]): Pro
       return await runMissing(client, migrations)
     } finally {
       await client.query('select pg_advisory_unlock($1)', [migrationLock])
-      await client.query('reset statement_timeout')
+      await client.query(`set statement_timeout = ${statementMs}`)
     }
   } finally {
     client.release()

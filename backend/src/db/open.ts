@@ -11,12 +11,16 @@ import { holdsOne, makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../machine.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
-import { connect, type ConnectOptions, type Database, isDatabaseGone } from './db.ts'
+import { type Connection, placeOf } from './connection.ts'
+import { connect, type ConnectOptions, isDatabaseGone } from './db.ts'
 import { type Account, canEnter, databaseAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
 import { removeHalfMade } from './embedded/postgres-folder.ts'
 import { embeddedPostgres } from './embedded/supervisor.ts'
+import { findServer, NoServer, offersTls, sharesSessions } from './find.ts'
+import { sentenceOf } from './sentence.ts'
+import type { DatabaseUrl } from './url.ts'
 
 interface OpenOptions {
   readonly config: Config
@@ -104,12 +108,15 @@ export async function openDatabase({
   const onIdleError = (error: Error) => log.debug('database.idle_connection_lost', { error })
   try {
     if (config.databaseUrl !== undefined) {
+      const url = config.databaseUrl
+      const connection = await answering(url, { waitMs, stopAsked, log })
+      await judgeServer(url, connection, log)
       const database = connect({
-        connection: { connectionString: config.databaseUrl },
+        connection,
+        find: () => findServer(url),
         onIdleError,
         onStatement,
       })
-      await answering(database, { waitMs, stopAsked, log })
       return { database, embedded: undefined, close: () => database.close().finally(unlock) }
     }
     // Beside another Steelyard, nothing is changed.
@@ -134,7 +141,7 @@ export async function openDatabase({
       folder,
     })
     const database = connect({ connection: embedded.connection, onIdleError, onStatement })
-    embedded.whenMoved(database.moveTo)
+    embedded.whenMoved((host) => database.moveTo({ host }))
     const close = async () => {
       await database.close()
       // If this process doesn't hold the lock, the server belongs to another Steelyard.
@@ -148,39 +155,53 @@ export async function openDatabase({
   }
 }
 
-/**
- * If a host name has several addresses, the connection error has no message itself, but contains
- * one error per address.
- */
-const sentenceOf = (error: unknown): string =>
-  error instanceof AggregateError
-    ? error.errors.map(sentenceOf).join('; ')
-    : error instanceof Error
-      ? error.message
-      : String(error)
-
-/** Waits with back-off until the database answers. The reason is logged only once. */
+/** Waits with back-off until a host accepts writes. The reason is logged only once. */
 async function answering(
-  database: Database,
+  url: DatabaseUrl,
   { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log },
-): Promise<void> {
+): Promise<Connection> {
   let told = false
   const until = performance.now() + waitMs
   for (let pauseMs = 100; ; pauseMs = Math.min(2_000, pauseMs * 2)) {
     try {
-      await database.pool.query('select 1')
-      return
+      return await findServer(url)
     } catch (error) {
       const reason = sentenceOf(error)
-      if (!isDatabaseGone(error) || performance.now() > until || stopAsked()) {
-        await database.close()
-        throw new Refusal(`The database of DATABASE_URL doesn't answer: ${reason}`, {
-          cause: error,
-        })
-      }
+      const mayChange =
+        error instanceof NoServer && (error.isReadOnly || isDatabaseGone(error.cause))
+      if (!mayChange || performance.now() > until || stopAsked()) throw cannotUse(url, error)
       if (!told) log.warn('database.awaited', { reason })
       told = true
       await sleep(pauseMs)
     }
   }
+}
+
+function cannotUse(url: DatabaseUrl, error: unknown): Refusal {
+  const reason = sentenceOf(error)
+  if (!(error instanceof NoServer) || !error.isReadOnly)
+    return new Refusal(`The database of DATABASE_URL doesn't answer: ${reason}`, { cause: error })
+  const what =
+    url.hosts.length > 1
+      ? 'none of the hosts of DATABASE_URL accepts writes'
+      : 'name the primary in DATABASE_URL, or all hosts: postgresql://…@host-a,host-b/steelyard?target_session_attrs=read-write'
+  return new Refusal(`The database can't be written: ${reason}. Steelyard writes: ${what}`, {
+    cause: error,
+  })
+}
+
+/**
+ * @throws Refusal if sessions share processes of the server. Warns if the server offers TLS that
+ *   isn't used.
+ */
+async function judgeServer(url: DatabaseUrl, connection: Connection, log: Log): Promise<void> {
+  if (await sharesSessions(connection))
+    throw new Refusal(
+      'The database of DATABASE_URL gives the process of one session to another (pgbouncer in transaction or statement mode). Steelyard needs sessions of its own, for locks and notifications: set pool_mode = session for this database, or name PostgreSQL itself in DATABASE_URL',
+    )
+  if (connection.tls === undefined && (await offersTls(connection)))
+    log.warn('database.tls_unused', {
+      host: placeOf(connection),
+      reason: `The database offers TLS, and DATABASE_URL doesn't use it${url.namesTls ? ` (sslmode=${url.tls})` : ''}: add sslmode=verify-full, and sslrootcert=FILE for an authority of your own`,
+    })
 }

@@ -708,6 +708,7 @@ export interface Tables {
     singleton: Generated<boolean>
     backup_made_at: Date
     restored_at: Date
+    missing: string | null
   }
   server: {
     id: Generated<string>

@@ -14,7 +14,7 @@ export type HoldOwner = { readonly kind: 'cluster' | 'operation'; readonly id: s
 
 /** The reason why nothing is started on a held object. */
 export const heldSentence = (name: string): string =>
-  `${name} was restored from a backup: nothing is sent to it until somebody has checked and resumed it`
+  `${name} is in the older state that the database was restored to: nothing is sent to it until somebody has checked and resumed it`
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -8,12 +8,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import type { ClientConfig } from 'pg'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Role } from '#contract/permissions.ts'
 import { sessionProve } from '#contract/people/profile.ts'
 import { authorize } from '#contract/sessions.ts'
+import type { Connection } from '../db/connection.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { connect, type Database } from '../db/db.ts'
@@ -104,7 +104,7 @@ export interface BackendOptions {
   /** Another process on the same database. */
   readonly beside?: Backend
   /** A database that the test made, not a new one. */
-  readonly connection?: ClientConfig
+  readonly connection?: Connection
   /**
    * Whether passwords are hashed, and keys derived from passphrases, with the work of production.
    * Only a test that measures this work needs it: each user who signs in costs two hashes.

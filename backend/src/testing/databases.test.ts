@@ -1,21 +1,37 @@
-import { Client, type ClientConfig } from 'pg'
+import { Client } from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
+import type { Connection } from '../db/connection.ts'
 import { startBackend } from './backend.ts'
 import { freshDatabase } from './databases.ts'
 import { pristineOf } from './pristine.ts'
 
-let last: ClientConfig
+let last: Connection
 let open: Client | undefined
 afterAll(() => open?.end())
 
-const connected = async (connection: ClientConfig) => {
+const connected = async (connection: Connection) => {
   const client = new Client(connection)
   await client.connect()
   return client
 }
-const sent = async (connection: ClientConfig, text: string) => {
+const sent = async (connection: Connection, text: string) => {
   const client = await connected(connection)
   await client.query(text)
+  await client.end()
+}
+
+/** PostgreSQL's process of a connection ends after the connection, on a busy machine much later. */
+const untilLeft = async ({ database }: Connection) => {
+  const client = await connected(inject('postgres').connection)
+  await expect
+    .poll(async () => {
+      const { rows } = await client.query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+        [database],
+      )
+      return rows
+    })
+    .toEqual([])
   await client.end()
 }
 
@@ -31,6 +47,7 @@ test('a test writes to its database', async () => {
 })
 
 test('the next test gets that database with the rows and sequences of a new one', async () => {
+  await untilLeft(last)
   const connection = await freshDatabase()
   expect(connection.database).toBe(last.database)
   const client = await connected(connection)
@@ -39,6 +56,7 @@ test('the next test gets that database with the rows and sequences of a new one'
 })
 
 test('a test changes a table of that database', async () => {
+  await untilLeft(last)
   const connection = await freshDatabase()
   expect(connection.database).toBe(last.database)
   await sent(connection, 'alter table person add column added text')

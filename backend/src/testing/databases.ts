@@ -4,15 +4,16 @@
  * the processor time of emptying its tables.
  */
 import { randomBytes } from 'node:crypto'
-import { Client, type ClientConfig } from 'pg'
+import { Client } from 'pg'
 import { inject } from 'vitest'
+import type { Connection } from '../db/connection.ts'
 import { whenOver } from './ending.ts'
 import { catalogState } from './pristine.ts'
 
 /** Names of the databases whose tests have ended. */
 const ended: string[] = []
 
-async function on<T>(connection: ClientConfig, act: (client: Client) => Promise<T>): Promise<T> {
+async function on<T>(connection: Connection, act: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(connection)
   await client.connect()
   try {
@@ -53,7 +54,7 @@ const renew = (database: string): Promise<boolean> => {
 }
 
 /** A database with the content of the migrated template, or an empty one, for the running test. */
-export async function freshDatabase({ empty = false } = {}): Promise<ClientConfig> {
+export async function freshDatabase({ empty = false } = {}): Promise<Connection> {
   const { connection, template } = inject('postgres')
   for (let name = empty ? undefined : ended.pop(); name !== undefined; name = ended.pop())
     if (await renew(name)) {

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { ClientConfig } from 'pg'
 import { systemClock } from '../clock.ts'
+import type { Connection } from '../db/connection.ts'
 import { connect, type Db, inTransaction } from '../db/db.ts'
 import { listener as makeListener } from '../db/listen.ts'
 import { Engine, type Reconciler, type Taken } from '../engine/engine.ts'
@@ -27,7 +27,7 @@ export interface EngineProcess {
 }
 
 export function engineProcess(
-  connection: ClientConfig,
+  connection: Connection,
   reconcile: Reconciler['reconcile'],
   {
     owner = `engine ${randomUUID()}`,

@@ -7,8 +7,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import self, { env, kill, pid, platform } from 'node:process'
-import { Client, type ClientConfig, Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import type { TestProject } from 'vitest/node'
+import type { Connection } from '../db/connection.ts'
 import { databaseAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
 import { embeddedPostgres } from '../db/embedded/supervisor.ts'
@@ -20,7 +21,7 @@ import { type Pristine, pristineOf } from './pristine.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     /** The server, and the migrated template of the test databases with its content. */
-    postgres: { connection: ClientConfig; template: string; pristine: Pristine }
+    postgres: { connection: Connection; template: string; pristine: Pristine }
   }
 }
 
@@ -50,7 +51,7 @@ export function makeFolder(name: string): string {
  * migrations.
  */
 async function makeTemplate(
-  connection: ClientConfig,
+  connection: Connection,
 ): Promise<{ template: string; pristine: Pristine }> {
   const migrations = await readMigrations()
   const template = `steelyard_template_${createHash('sha256')
@@ -89,7 +90,7 @@ async function makeTemplate(
 }
 
 /** Parses a database URL into settings, so that each test file can change the database's name. */
-function parseUrl(text: string): ClientConfig {
+function parseUrl(text: string): Connection {
   const url = new URL(text)
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname)
   return {
@@ -108,7 +109,7 @@ export function urlOf({
   user = '',
   password,
   database = '',
-}: ClientConfig): string {
+}: Connection): string {
   const url = new URL(
     `postgresql://${host.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}`,
   )

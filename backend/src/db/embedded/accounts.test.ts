@@ -332,7 +332,7 @@ test('if the socket has to move while Steelyard runs, its connections follow', a
   const one = server(folder, account, { ...testMachine, temporary: temporaryFolder('tmp') })
   await one.start()
   const database = connect({ connection: one.connection, onIdleError: () => undefined })
-  one.whenMoved((host) => database.moveTo(host))
+  one.whenMoved((host) => database.moveTo({ host }))
   one.supervise()
   const place = one.connection.host!
   // Systems remove old files from the temporary folder, and others may then create the name.

@@ -16,10 +16,11 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, type ClientConfig } from 'pg'
+import { Client } from 'pg'
 import type { Log } from '../../log.ts'
 import { isAlive, type Machine } from '../../machine.ts'
 import { Refusal } from '../../refusal.ts'
+import type { Connection } from '../connection.ts'
 import { role, writeAccess } from './access.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
@@ -104,7 +105,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
   let socket = ''
-  let connection: ClientConfig = {}
+  let connection: Connection = {}
   let onMoved: (host: string) => void = () => undefined
   let stopping = false
   let watching: Promise<void> = Promise.resolve()
@@ -352,7 +353,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   }
 
   return {
-    get connection(): ClientConfig {
+    get connection(): Connection {
       return connection
     },
     /**

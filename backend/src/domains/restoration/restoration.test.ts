@@ -207,7 +207,7 @@ test('no operation starts on a held cluster; a cancel is accepted and waits unti
     status: 409,
     problem: {
       code: 'operation_running',
-      error: expect.stringContaining('restored from a backup') as string,
+      error: expect.stringContaining('older state that the database was restored to') as string,
     },
   })
   expect((await admin.call(operationCancel, { params: { id: rebooting } })).answer).toMatchObject({
@@ -240,7 +240,7 @@ test('a patch of a held server can be previewed without a dry run of Talos, and 
   const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
   const params = { id: node.id }
   const preview = await admin.call(patchPreview, { params, body: { weight: 500, body } })
-  const sentence = `${node.name} was restored from a backup: nothing is sent to it until somebody has checked and resumed it`
+  const sentence = `${node.name} is in the older state that the database was restored to: nothing is sent to it until somebody has checked and resumed it`
   expect(preview.answer!.verdict).toEqual({ kind: 'unknown', reason: sentence })
   const refused = await admin.call(patchCreate, {
     params,

@@ -92,6 +92,7 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
         restored: {
           backup_made_at: restored.backup_made_at.toISOString(),
           restored_at: restored.restored_at.toISOString(),
+          missing: restored.missing,
         },
         clusters: held,
         operations: alone,

@@ -8,7 +8,7 @@ import type { Db, Tx } from '../../db/db.ts'
 export const restored = (on: Db | Tx) =>
   on
     .selectFrom('restoration')
-    .select(['backup_made_at', 'restored_at'])
+    .select(['backup_made_at', 'restored_at', 'missing'])
     .where((e) => e.exists(e.selectFrom('hold').select('subject')))
     .executeTakeFirst()
 

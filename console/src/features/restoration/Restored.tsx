@@ -63,9 +63,8 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       text: (
         <div className="stack">
           <p>
-            Steelyard then restores {c.name} to its state in the backup of{' '}
-            {moment(restored.backup_made_at)}. Later changes of address pools, patches and nodes may
-            be reverted.
+            Steelyard then restores {c.name} to its state of {moment(restored.backup_made_at)}.
+            Later changes of address pools, patches and nodes may be reverted.
           </p>
           <p className="t2">{sentence(heldText(c))}.</p>
         </div>
@@ -80,7 +79,7 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
   const resumeOperation = (o: Operation) =>
     confirm({
       title: `Resume: ${operationTitle(o)}?`,
-      text: 'The operation continues from its state in the backup.',
+      text: `The operation continues from its state of ${moment(restored.backup_made_at)}.`,
       label: 'Resume',
       out: 'Not yet',
       act: async () => {
@@ -95,8 +94,11 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       <Alert tone="warn">
         <p>
           <b>
-            Restored from a backup of{' '}
-            <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>.
+            {restored.missing === null
+              ? 'Restored from a backup of '
+              : 'The database went back in time, to '}
+            <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>
+            {restored.missing !== null && `, and lacks ${restored.missing}`}.
           </b>{' '}
           Nothing is sent to these until somebody has checked and resumed them.
         </p>

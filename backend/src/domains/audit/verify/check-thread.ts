@@ -3,8 +3,8 @@
  * own. It asks the main thread to decrypt the chain's key.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ClientConfig } from 'pg'
 import type { AuditHead } from '#contract/audit.ts'
+import type { Connection } from '../../../db/connection.ts'
 import { connect } from '../../../db/db.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
 import type { Chain } from '../../events/api.ts'
@@ -12,7 +12,7 @@ import type { ChainVerdict } from '../api.ts'
 import { checkChain } from './chain-check.ts'
 
 export interface Given {
-  readonly connection: ClientConfig
+  readonly connection: Connection
   readonly noted: AuditHead | undefined
 }
 /** From the worker thread. */

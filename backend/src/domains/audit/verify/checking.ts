@@ -38,10 +38,7 @@ export function checking({ db, database, vault, log }: CheckParts) {
     progress: (check: AuditCheck) => void,
   ): Promise<AuditCheck> =>
     new Promise((resolve, reject) => {
-      // The parsers of column types are functions, which can't cross threads. The thread's own
-      // connection sets them again.
-      const { types: _types, ...connection } = database.connection
-      const workerData: Given = { connection, noted }
+      const workerData: Given = { connection: database.connection, noted }
       const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
         workerData,
         resourceLimits,

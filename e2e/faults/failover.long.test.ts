@@ -1,0 +1,176 @@
+/** Failovers of the operator's own PostgreSQL: two servers, streaming replication, a promotion. */
+import { spawn, spawnSync } from 'node:child_process'
+import { chownSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { restorationGet } from '#contract/restoration.ts'
+import { type Caller } from '../../tools/api-client.ts'
+import { startProgram, temporaryFolder } from './processes.ts'
+import { patiently, signIn } from './testing/world.ts'
+import { freePort, postgresAccount, postgresPair, systemPrograms } from './testing/postgres-pair.ts'
+
+const bin = systemPrograms()
+const patient = { timeout: 120_000 }
+
+const letter = (n: number) => String.fromCharCode(65 + (Math.floor(n) % 26))
+
+/** Creates datacenters one after another until `stop`, and notes which were acknowledged. */
+function load(call: () => Caller) {
+  const acknowledged: { name: string; atMs: number }[] = []
+  const stopped = new AbortController()
+  let n = 0
+  const run = (async () => {
+    while (!stopped.signal.aborted) {
+      n += 1
+      const code = `${letter(n / 676)}${letter(n / 26)}${letter(n)}`
+      try {
+        await call()(datacenterCreate, {
+          body: { country_code: 'DE', city_code: code, city_name: `Load ${n}` },
+        })
+        acknowledged.push({ name: `Load ${n}`, atMs: performance.now() })
+      } catch {
+        // Not acknowledged: it may exist or not.
+      }
+      await pause(50)
+    }
+  })()
+  return {
+    acknowledged,
+    stop: async (): Promise<void> => {
+      stopped.abort()
+      await run
+    },
+  }
+}
+
+async function site(url: string) {
+  const { folder, remove } = temporaryFolder()
+  const program = await startProgram(join(folder, 'data'), {
+    DATABASE_URL: url,
+    PORT: String(await freePort()),
+  })
+  return {
+    program,
+    stop: async (): Promise<void> => {
+      await program.kill()
+      remove()
+    },
+  }
+}
+const names = async (call: Caller) =>
+  new Set(
+    (await patiently(() => call(datacenterList, { query: { per_page: 1000 } }))).items.map(
+      (d) => d.city_name,
+    ),
+  )
+
+test('a failover to a synchronous standby loses no acknowledged write', async () => {
+  const pair = await postgresPair(bin)
+  await pair.synchronous()
+  const { program, stop } = await site(pair.url)
+  try {
+    const call = await signIn(program.url)
+    const work = load(() => call)
+    await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(10)
+    const before = work.acknowledged.length
+    await pair.failOver()
+    await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(before + 10)
+    await work.stop()
+    const present = await names(call)
+    const missing = work.acknowledged.filter(({ name }) => !present.has(name))
+    const gaps = work.acknowledged.slice(1).map(({ atMs }, i) => atMs - work.acknowledged[i]!.atMs)
+    process.stdout.write(
+      `failover, synchronous: ${work.acknowledged.length} acknowledged, ${missing.length} missing, ${(Math.max(...gaps) / 1000).toFixed(1)} s without writes\n`,
+    )
+    expect(missing).toEqual([])
+    expect((await call(restorationGet, {})).restored).toBeNull()
+    expect(program.log()).not.toContain('database.went_back')
+  } finally {
+    await stop()
+    await pair.stop()
+  }
+}, 300_000)
+
+test('a failover to a standby that lags is noticed before the first write', async () => {
+  const pair = await postgresPair(bin)
+  const { program, stop } = await site(pair.url)
+  try {
+    const call = await signIn(program.url)
+    const work = load(() => call)
+    await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(5)
+    await pair.lag()
+    const before = work.acknowledged.length
+    await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(before + 10)
+    await work.stop()
+    const began = performance.now()
+    await pair.failOver()
+    await expect.poll(() => program.log(), patient).toContain('"event":"database.went_back"')
+    // The sessions have ended too: what was revoked after the standby's state would be valid again.
+    await expect(
+      patiently(() => call(datacenterList, { query: { per_page: 1000 } })),
+    ).rejects.toThrow('401')
+    const again = await signIn(program.url)
+    const present = await names(again)
+    const missing = work.acknowledged.filter(({ name }) => !present.has(name))
+    process.stdout.write(
+      `failover, lagging: ${work.acknowledged.length} acknowledged, ${missing.length} missing and told, ${((performance.now() - began) / 1000).toFixed(1)} s without writes\n`,
+    )
+    expect(missing.length).toBeGreaterThan(0)
+    expect(program.log()).toMatch(/lacks events \d+ to \d+ and audit entries \d+ to \d+/)
+  } finally {
+    await stop()
+    await pair.stop()
+  }
+}, 300_000)
+
+test('a standby alone is refused with a sentence', async () => {
+  const pair = await postgresPair(bin)
+  try {
+    const url = `postgresql://steelyard@127.0.0.1:${pair.standby.port}/postgres`
+    await expect(site(url)).rejects.toThrow(
+      /is a standby, which accepts no writes\. Steelyard writes: name the primary in DATABASE_URL/,
+    )
+  } finally {
+    await pair.stop()
+  }
+}, 300_000)
+
+/** pgbouncer in front of the pair's primary, in one mode. */
+async function pooler(pair: Awaited<ReturnType<typeof postgresPair>>, mode: string) {
+  if (spawnSync('pgbouncer', ['--version']).status !== 0)
+    throw new Error('pgbouncer is missing; install it with: apt-get install pgbouncer')
+  const as = postgresAccount()
+  const port = await freePort()
+  const [file, users] = [join(pair.folder, `${mode}.ini`), join(pair.folder, 'users.txt')]
+  writeFileSync(users, '"steelyard" ""\n')
+  writeFileSync(
+    file,
+    `[databases]\npostgres = host=127.0.0.1 port=${pair.primary.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nauth_type = trust\nauth_file = ${users}\npool_mode = ${mode}\nunix_socket_dir =\n`,
+  )
+  if (as.uid !== undefined) for (const each of [file, users]) chownSync(each, as.uid, as.gid!)
+  const child = spawn('pgbouncer', [file], { ...as, stdio: 'ignore' })
+  return {
+    url: `postgresql://steelyard@127.0.0.1:${port}/postgres`,
+    end: () => child.kill('SIGTERM'),
+  }
+}
+
+test('pgbouncer in transaction mode is refused with a sentence, and works in session mode as it comes', async () => {
+  const pair = await postgresPair(bin)
+  try {
+    const transactions = await pooler(pair, 'transaction')
+    await expect(site(transactions.url)).rejects.toThrow(
+      /pgbouncer in transaction or statement mode/,
+    )
+    transactions.end()
+    const sessions = await pooler(pair, 'session')
+    const { program, stop } = await site(sessions.url)
+    expect(await names(await signIn(program.url))).toEqual(new Set())
+    await stop()
+    sessions.end()
+  } finally {
+    await pair.stop()
+  }
+}, 300_000)
