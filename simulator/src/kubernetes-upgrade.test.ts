@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { TAKES } from './machine/durations.ts'
 import type { Machine } from './machine/machine.ts'
 import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
-import { as } from './testing/kubernetes.ts'
+import { as, watching } from './testing/kubernetes.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
 import { resources } from '#talos/client/resources.ts'
 
@@ -79,6 +79,10 @@ test('static pods follow the images of the configuration, and a missing image st
   const ask = await as(bundle, other!.plan.address)
   const pod = async (): Promise<Record<string, unknown>> =>
     (await ask('GET', `${PODS}/kube-apiserver-${machine!.hostname}`)).body
+  const watch = await watching(bundle, other!.plan.address)
+  // `talosctl upgrade-k8s` waits for the new pod in this way.
+  const seen = watch(`${PODS}?watch=true&labelSelector=k8s-app%3Dkube-apiserver`)
+  await until('the pods are listed', () => seen.told.length === 3)
   const own = await as(bundle, machine!.plan.address)
   await edit(machine!, bundle, 'kube-apiserver:v1.36.3', 'kube-apiserver:v1.36.2')
   await until('the API server has stopped', () => !machine!.apiServerUp)
@@ -89,6 +93,16 @@ test('static pods follow the images of the configuration, and a missing image st
     spec: { containers: [{ image: 'registry.k8s.io/kube-apiserver:v1.36.2' }] },
   })
 
+  await until('the watch has the new pod, which is ready', () =>
+    seen.told
+      .slice(3)
+      .some(
+        ({ type, object }) =>
+          type === 'MODIFIED' &&
+          object.metadata.name === `kube-apiserver-${machine!.hostname}` &&
+          /apiserver:v1\.36\.2.*"ready":true/.test(JSON.stringify(object)),
+      ),
+  )
   await addFault(machine!, { kind: 'image-missing', image: 'kube-apiserver:v1.36.1' })
   const client = await openSecure(machine!, bundle)
   await edit(machine!, bundle, 'kube-apiserver:v1.36.2', 'kube-apiserver:v1.36.1')

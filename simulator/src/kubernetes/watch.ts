@@ -18,6 +18,7 @@ export interface Stream {
 export type Watch = (stream: Stream) => () => void
 
 const BOOKMARK_EVERY_MS = 60_000
+const OBSERVE_EVERY_MS = 500
 /** Kubernetes ends a watch after half an hour to an hour. */
 const DEFAULT_TIMEOUT_S = 1_800
 
@@ -101,15 +102,50 @@ export const watch = (
     if (wantsInitial && bookmarks) bookmark({ 'k8s.io/initial-events-end': 'true' })
 
     const forget = history.listen(tell)
+    const { reported } = objects
+    const compare =
+      reported &&
+      comparing(
+        () => reported(namespace).filter(isHere),
+        (type, body) => stream.send({ type, object: present(body) }),
+      )
     const timers = [
       setTimeout(() => stream.end(), seconds * 1000),
       ...(bookmarks ? [setInterval(bookmark, BOOKMARK_EVERY_MS)] : []),
-      ...(observe ? [setInterval(observe, 500)] : []),
+      ...(compare ? [setInterval(compare, OBSERVE_EVERY_MS)] : []),
+      ...(observe ? [setInterval(observe, OBSERVE_EVERY_MS)] : []),
     ]
     for (const timer of timers) timer.unref()
     return () => {
       forget()
       for (const timer of timers) clearTimeout(timer)
     }
+  }
+}
+
+/**
+ * A function that sends how objects differ from those at its last call. Their versions don't count,
+ * because reported objects have those of their nodes.
+ */
+function comparing(read: () => Body[], send: (type: EventType, body: Body) => void): () => void {
+  const current = (): Map<string, { body: Body; state: string }> =>
+    new Map(
+      read().map((body) => {
+        const { resourceVersion: _, ...metadata } = object(body.metadata)
+        return [
+          `${text(metadata.namespace)}/${text(metadata.name)}`,
+          { body, state: JSON.stringify({ ...body, metadata }) },
+        ]
+      }),
+    )
+  let known = current()
+  return () => {
+    const before = known
+    known = current()
+    for (const [name, { body, state }] of known) {
+      const old = before.get(name)
+      if (old?.state !== state) send(old ? 'MODIFIED' : 'ADDED', body)
+    }
+    for (const [name, { body }] of before) if (!known.has(name)) send('DELETED', body)
   }
 }

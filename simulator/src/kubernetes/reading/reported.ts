@@ -9,12 +9,15 @@ import type { Target } from '../kinds.ts'
 import { notFound } from '../refusal.ts'
 
 /** The read side of `Objects`. */
-export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>
+export interface Source extends Pick<Objects, 'list' | 'get' | 'resourceVersion'> {
+  /** The objects that aren't stored; changes of them aren't in the history. */
+  readonly reported?: (namespace: string) => Body[]
+}
 
 /**
  * The stored objects of a kind, and those that kubelets report: their leases, and the mirror pods
  * of a control plane's static pods. Reported objects aren't stored but derived from the nodes at
- * each read, so they can't be changed or deleted, and watches don't report them.
+ * each read, so they can't be changed or deleted, and a watch compares them twice a second.
  */
 export const withReported = (
   objects: Objects,
@@ -35,6 +38,7 @@ export const withReported = (
       .filter(({ metadata }) => namespace === '' || object(metadata).namespace === namespace)
   return {
     resourceVersion: objects.resourceVersion,
+    reported,
     list: (kind, namespace) => [...objects.list(kind, namespace), ...reported(namespace)],
     get(target: Target) {
       if (objects.has(target)) return objects.get(target)
