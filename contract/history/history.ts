@@ -101,6 +101,29 @@ export const history = list<HistoryEntry>()({
   order: '-at',
 })
 
+/** Where the history begins, and what is known of before. */
+const Beginning = z.object({
+  at: time,
+  /** Whether older entries were removed, because only so many, or of so many days, are kept. */
+  is_cut: z.boolean(),
+  /** What the server or cluster of the query was before, in words; null: not known. */
+  known: z.nullable(z.string()),
+})
+export type Beginning = z.infer<typeof Beginning>
+
+/** What lies before the beginning, as the end of a timeline. `of`: an object's timeline. */
+export function beginningSaid(
+  { is_cut, known }: Omit<Beginning, 'at'>,
+  of: 'object' | 'all',
+): string {
+  if (known !== null) return `Before, it was ${known}.`
+  const nothing =
+    of === 'all'
+      ? 'Nothing is known of what happened before Steelyard was set up.'
+      : 'Nothing is known of the time before it was added to Steelyard.'
+  return is_cut ? 'Older entries were removed.' : nothing
+}
+
 /** Position in the history, as `next` of an earlier page names it. */
 const cursor = z.string().check(z.regex(/^\d{1,15}-\d{1,15}$/, 'Expected `next` of another page'))
 export const historyList = {
@@ -117,6 +140,7 @@ export const historyList = {
       items: z.array(HistoryEntry),
       next: z.nullable(z.string()),
       now: time,
+      beginning: Beginning,
     }),
   }),
   meanings: meaningsOf(history),

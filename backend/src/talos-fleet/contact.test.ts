@@ -29,8 +29,8 @@ const policy = dialPolicy({
 const stops: (() => Promise<void>)[] = []
 afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())))
 
-const watched = (index: number, change: Partial<Watched> = {}): Watched => {
-  const { plan, disk } = simulator.servers[index]!
+const watched = (index: number, change: Partial<Watched> = {}, of = simulator): Watched => {
+  const { plan, disk } = of.servers[index]!
   return {
     id: `0${index}000000-0000-4000-8000-000000000000`,
     name: plan.name,
@@ -62,6 +62,7 @@ function keep(
   isAway: () => boolean = () => false,
   clock = systemClock,
   mustReadAgain: (batch: readonly Observation[]) => string[] = () => [],
+  onEvent?: ContactParts['onEvent'],
 ) {
   const seen: Observation[] = []
   const stop = new AbortController()
@@ -99,6 +100,7 @@ function keep(
       }
       return Promise.resolve(batch.length === 0 ? [] : mustReadAgain(batch))
     },
+    ...(onEvent && { onEvent }),
     onError: (error) => error !== away && errors.push(error),
     pace: 0.005,
   }).run(stop.signal)
@@ -163,6 +165,42 @@ test('a server whose reading is older than the recorded state is read again at t
       .filter((o) => o.kind === 'seen' && o.reading !== null).length,
   ).toBeGreaterThanOrEqual(2)
   expect(of(server).at(5)).toMatchObject({ reading: null })
+})
+
+test('what an idle server tells of itself is read with its hardware', async () => {
+  const server = watched(0)
+  const told = new Set<string>()
+  const { until } = keep([server], undefined, undefined, undefined, undefined, (id, event) => {
+    told.add(`${id} ${event.kind}`)
+  })
+  await until(() => told.has(`${server.id} machine_status`))
+  expect([...told].filter((one) => !one.startsWith(server.id))).toEqual([])
+})
+
+test('contact goes on with an idle server whose Talos does not tell its events in maintenance', async () => {
+  const old = await startFleet({
+    dataDir: temporaryFolder('contact-old'),
+    scenario: {
+      seed: 'contact-old',
+      servers: 1,
+      speed: 100,
+      datacenters: ['PL-POZ-1'],
+      talos: ['v1.12.11'],
+    },
+  })
+  try {
+    const server = watched(0, {}, old)
+    const told: unknown[] = []
+    const { of, until } = keep([server], undefined, undefined, undefined, undefined, (_id, event) =>
+      told.push(event),
+    )
+    const readings = () => of(server).filter((o) => o.kind === 'seen' && o.reading !== null).length
+    await until(() => readings() >= 2)
+    expect(told).toEqual([])
+  } finally {
+    await Promise.all(stops.splice(0).map((stop) => stop()))
+    await old.stop()
+  }
 })
 
 test('contacts continue if the clock is set back a day', async () => {

@@ -7,7 +7,6 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import type { TalosEvent } from '#talos/client/events.ts'
 import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
 import type { Usage } from '#talos/client/usage.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
@@ -22,6 +21,7 @@ import {
   readDeadlineMs,
 } from './fleet.ts'
 import { type PackedReading, readEverything, type Reading } from './reading.ts'
+import { follow, type OnEvent, readPast } from './told-events.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -86,8 +86,6 @@ export const unproven =
   'a machine in maintenance mode answers at its address: another machine, or it has lost its configuration'
 
 const liveDeadlineMs = 3_500
-/** How many past events are asked for when a connection to a watched server opens. */
-const pastEvents = 100
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
 /** Minimum time between two reads of the roster, so that every second look reads it. */
@@ -127,8 +125,11 @@ export interface ContactParts {
     observations: readonly Observation[],
     isLast: boolean,
   ) => Promise<readonly string[]>
-  /** Called with each event that a watched server tells of itself, also with repeated ones. */
-  readonly onEvent?: (serverId: string, event: TalosEvent) => void
+  /**
+   * Called with each event that a server tells of itself, also with repeated ones: a watched server
+   * at once, one in maintenance when everything is read.
+   */
+  readonly onEvent?: OnEvent
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
@@ -290,6 +291,8 @@ export function contacts({
     let reading: PackedReading | null = null
     if (isUnknown || now >= state.everythingAt) {
       reading = pack(await readEverything(client, status))
+      // The connection to a machine in maintenance ends with the contact. A new server is shown first.
+      if (pin !== null && onEvent && server.hasHardware) await readPast(server.id, client, onEvent)
       state.everythingAt = now + nextReadingMs()
     }
     const usage = pin === null && now >= state.usageAt ? await usageOf(state, client, now) : null
@@ -300,16 +303,6 @@ export function contacts({
   const disbelieve = async ({ server }: Asked, options: ConnectOptions): Promise<never> => {
     await fleet.connection(server).maintenance(() => Promise.resolve(), options)
     throw new TalosError('permission_denied', unproven)
-  }
-
-  /** Follows the events of a machine until the connection ends; the next one begins again. */
-  const follow = async (id: string, client: TalosClient): Promise<void> => {
-    if (!onEvent) return
-    try {
-      for await (const event of client.events({ tail: pastEvents })) onEvent(id, event)
-    } catch {
-      // The connection has ended, or the machine refuses its events. Contact doesn't depend on it.
-    }
   }
 
   /**
@@ -327,7 +320,7 @@ export function contacts({
       // The signal isn't passed, because its abort would close the connection, which stays open
       // after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
-      void follow(asked.server.id, state.client)
+      if (onEvent) void follow(asked.server.id, state.client, onEvent)
     }
     return read(state, asked, state.client, null)
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { historyGet, historyKept, historyList } from '#contract/history/history.ts'
 import { patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
@@ -216,12 +217,27 @@ test('old entries are removed, and the state after them is still known', async (
   await change(id, { stage: 'running', talos_version: 'v1.13.1' })
   clock.advance(800 * 24 * 3_600_000)
   await change(id, { reachable: false })
+  // Steelyard kept a history from then on.
+  const since = new Date(clock.now() - 801 * 24 * 3_600_000)
+  await sql`update migration set run_at = ${since} where name = 'history'`.execute(db)
+  expect((await list({ object: id })).beginning).toEqual({
+    at: since.toISOString(),
+    is_cut: false,
+    known: null,
+  })
   const before = (await viewer.call(historyKept)).answer!
   const { history } = backend.domains
   const removed = (await Promise.all([history.prune(), history.prune()])).reduce((a, b) => a + b, 0)
   const after = (await viewer.call(historyKept)).answer!
   expect(removed).toBe(before.entries - after.entries)
   expect(await messages({ object: id })).toEqual(['No answer'])
+  const [oldest] = (await list({ sort: 'at' })).items
+  expect((await list({ object: id })).beginning).toEqual({
+    at: oldest!.at,
+    is_cut: true,
+    known: 'running, with Talos v1.13.1',
+  })
+  expect((await list()).beginning).toMatchObject({ is_cut: true, known: null })
   const { servers: states } = await inTransaction(db, (tx) => history.at(tx, now()))
   expect(states.get(id)).toMatchObject({
     stage: 'running',

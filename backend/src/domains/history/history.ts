@@ -4,6 +4,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import {
+  type Beginning,
   type HistoryEntry,
   historyGet,
   historyKept,
@@ -11,6 +12,7 @@ import {
 } from '#contract/history/history.ts'
 import type { HistoryKind, HistoryObject } from '#contract/history/kinds.ts'
 import { findingObjects } from '#contract/findings/kinds.ts'
+import { knownSaid } from '#contract/history/known.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { permits } from '#contract/permissions.ts'
 import { inTransaction, tryLock } from '../../db/db.ts'
@@ -64,6 +66,31 @@ function placeOf(cursor: string | undefined): Place | null {
 export function history({ db, clock, config }: HistoryParts): History & Domain {
   const { historyDays: days, historyEntries: mostEntries } = config
 
+  /** @param id of the object whose timeline it is */
+  const beginning = async (
+    id: string | undefined,
+    visible: readonly HistoryObject[],
+  ): Promise<Beginning> => {
+    const [{ since, first, last, oldest_at }, [base]] = await Promise.all([
+      store.beginning(db),
+      id === undefined ? [] : store.basesOf(db, [id]),
+    ])
+    // Numbers may have gaps, also at the beginning.
+    const isCut =
+      first !== null &&
+      first > 1 &&
+      (clock.now() - since.getTime() >= days * dayMs || last! > mostEntries)
+    const oldest = oldest_at?.getTime() ?? Infinity
+    return {
+      at: new Date(isCut ? oldest : Math.min(oldest, since.getTime())).toISOString(),
+      is_cut: isCut,
+      known:
+        base !== undefined && visible.includes(base.object_kind)
+          ? knownSaid(base.object_kind, base.state)
+          : null,
+    }
+  }
+
   const list = async (
     caller: UserCaller,
     query: Input<typeof historyList>['query'],
@@ -80,6 +107,7 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
       items: shown.map(present),
       next: last === undefined ? null : `${last.at.getTime()}-${last.id}`,
       now: new Date(clock.now()).toISOString(),
+      beginning: await beginning(query.object ?? query.cluster, visible),
     }
   }
 

@@ -74,8 +74,21 @@ export const oldest = (on: On, limit: number): Promise<Step[]> =>
     .limit(limit)
     .execute()
 
-export const basesOf = (tx: Tx, ids: readonly string[]): Promise<Base[]> =>
-  tx
+/** When Steelyard began to keep a history, and the first and last number of its entries. */
+export async function beginning(on: On) {
+  const { rows } = await sql<{
+    since: Date
+    first: number | null
+    last: number | null
+    oldest_at: Date | null
+  }>`select (select run_at from migration where name = 'history') as since,
+    (select min(id) from history) as first, (select max(id) from history) as last,
+    (select at from history order by at, id limit 1) as oldest_at`.execute(on)
+  return rows[0]!
+}
+
+export const basesOf = (on: On, ids: readonly string[]): Promise<Base[]> =>
+  on
     .selectFrom('history_base')
     .select(['object_kind', 'object_id', 'state'])
     .where('object_id', '=', sql<string>`any(${ids}::uuid[])`)

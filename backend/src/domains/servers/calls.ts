@@ -149,7 +149,7 @@ export function serverCalls(parts: CallParts): Domain {
     log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(clusters, clock)
-  const events = eventKeeper({ db })
+  const events = eventKeeper(parts)
   const contact = contacts({
     fleet,
     clock,
@@ -204,6 +204,7 @@ export function serverCalls(parts: CallParts): Domain {
         calls.logs(params.id, query, signal),
       )
     },
+    removeOld: events.removeOld,
     start: async () => {
       running = Promise.all([lease.run(stop.signal), contact.run(stop.signal)])
     },

@@ -1,4 +1,5 @@
 import {
+  beginningSaid,
   history,
   type HistoryEntry,
   historyGet,
@@ -82,8 +83,12 @@ async function show(
         per_page: (limit as number | undefined) ?? defaultLimit,
       }),
     }),
-    ({ items, next }) =>
-      `${tableOf(terminal, items)}${next === null ? '' : `\nOlder entries: --after ${next}\n`}`,
+    ({ items, next, beginning }) =>
+      `${tableOf(terminal, items)}\n${
+        next === null
+          ? `History begins ${localTime(beginning.at)}. ${oneLine(beginningSaid(beginning, (of.object ?? of.cluster) ? 'object' : 'all'))}`
+          : `Older entries: --after ${next}`
+      }\n`,
   )
 }
 

@@ -1,12 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { history, type HistoryEntry } from '#contract/history/history.ts'
+import {
+  beginningSaid,
+  history,
+  type HistoryEntry,
+  historyKept,
+} from '#contract/history/history.ts'
 import type { List } from '#contract/list.ts'
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
+import { query } from '../../api/query.ts'
 import { everyCluster } from '../../api/every.ts'
 import { choosePeriod, sinceChoices, withTime } from '../../layout/lists/period.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import type { ListSearch } from '../../lib/list-search.ts'
+import { exact } from '../../lib/time/time.ts'
+import { memory } from '../../lib/units.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
@@ -113,6 +121,7 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
   }
   const next = data?.next ?? null
   const isNewestFirst = sort !== 'at'
+  const isAtBeginning = isNewestFirst ? next === null : after === undefined
   return (
     <>
       <ListToolbar
@@ -159,7 +168,27 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
           />
         }
       />
+      {data !== undefined && isAtBeginning && (
+        <p className="t3 fs13" role="note" aria-label="Beginning of the history">
+          History begins <time dateTime={data.beginning.at}>{exact(data.beginning.at)}</time>.{' '}
+          {beginningSaid(data.beginning, isOfAll ? 'all' : 'object')}
+        </p>
+      )}
+      {isOfAll && <Kept />}
     </>
+  )
+}
+
+/** How much is kept, and how long. */
+function Kept() {
+  const { data } = useQuery(query(historyKept, {}))
+  if (data === undefined) return null
+  const { entries, most_entries, bytes, days } = data
+  return (
+    <p className="t3 fs13" role="note" aria-label="Kept history">
+      {`${counted(entries, 'entry', 'entries')} take ${memory(bytes)}. Entries are kept for ${counted(days, 'day')}, at most ${count(most_entries)}: settings `}
+      <code>STEELYARD_HISTORY_DAYS</code> and <code>STEELYARD_HISTORY_ENTRIES</code>.
+    </p>
   )
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { serverEvents } from '#contract/servers/servers.ts'
 import { startBackend } from '../../../testing/backend.ts'
@@ -32,6 +33,33 @@ test('what a server told of itself is shown when it does not answer any more', a
     'kubelet is running: number 2',
     'kubelet is running: number 1',
   ])
+})
+
+test('events are removed with the history of their time, also those of a removed server', async () => {
+  const [old, young] = [randomUUID(), randomUUID()]
+  const [then, now] = [backend.clock.now() - 800 * 24 * 3_600_000, backend.clock.now()]
+  await backend.platform.db
+    .insertInto('machine_event')
+    .values(
+      [
+        { server_id: old, at: then },
+        { server_id: young, at: now },
+      ].map(({ server_id, at }) => ({
+        server_id,
+        at: new Date(at),
+        id: 'talos-1',
+        type: 'service',
+        message: 'x',
+      })),
+    )
+    .execute()
+  await backend.domains.all.find((d) => d.name === 'servers')!.removeOld!()
+  const left = await backend.platform.db
+    .selectFrom('machine_event')
+    .select('server_id')
+    .where('server_id', 'in', [old, young])
+    .execute()
+  expect(left).toEqual([{ server_id: young }])
 })
 
 test('of a server that tells more and more, only the newest events are kept', async () => {

@@ -5,7 +5,7 @@
 import { type ServerEvent, type Stage, stageSaid } from '#contract/servers/servers.ts'
 import type { TalosEvent } from '#talos/client/events.ts'
 import type * as z from 'zod/mini'
-import type { Db } from '../../../db/db.ts'
+import type { Platform } from '../../../platform.ts'
 import { withoutTokens } from '../../joining/api.ts'
 import * as store from './store-events.ts'
 
@@ -14,11 +14,12 @@ export type MachineEvent = Event
 
 /** How many events of a server are kept. */
 export const keptEvents = 500
+const dayMs = 24 * 3_600_000
 /** How many events of a server may wait to be written; a machine that tells more is cut short. */
 const mostWaiting = 100
 
 /** Keeps the events that servers tell while they are watched. */
-export function eventKeeper({ db }: { readonly db: Db }) {
+export function eventKeeper({ db, clock, config }: Pick<Platform, 'db' | 'clock' | 'config'>) {
   let waiting = new Map<string, Event[]>()
   return {
     take: (serverId: string, event: TalosEvent): void => {
@@ -27,6 +28,9 @@ export function eventKeeper({ db }: { readonly db: Db }) {
       const before = waiting.get(serverId) ?? []
       waiting.set(serverId, [...before.slice(1 - mostWaiting), shown])
     },
+    /** Events are kept as long as the history. */
+    removeOld: async (): Promise<void> =>
+      void (await store.removeOld(db, new Date(clock.now() - config.historyDays * dayMs))),
     /** Writes what waits. What can't be written is told again over the next connection. */
     async flush(): Promise<void> {
       if (waiting.size === 0) return

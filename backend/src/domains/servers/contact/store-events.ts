@@ -30,6 +30,10 @@ export async function keep(
     where old.n > ${most} and m.server_id = old.server_id and m.id = old.id`.execute(db)
 }
 
+/** Removes events from before a time: of servers that have told none since, or were removed. */
+export const removeOld = (db: Db, before: Date) =>
+  db.deleteFrom('machine_event').where('at', '<', before).execute()
+
 /** The newest events of a server. */
 export const ofServer = async (db: Db, serverId: string, most: number): Promise<MachineEvent[]> =>
   (
