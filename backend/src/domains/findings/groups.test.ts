@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isAbout, type SilenceTerms } from '#contract/alerts/silences.ts'
-import type { Finding } from '#contract/findings/findings.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { counts } from './store-groups.ts'
 
@@ -69,7 +68,7 @@ test('the database counts the same findings as silenced as the contract', async 
   ]
   const combined = [[], ...silences.map((one) => [one]), silences.slice(2, 5)]
   for (const some of combined) {
-    const expected = findings.filter((f) => some.some((one) => isAbout(one, f as Finding))).length
+    const expected = findings.filter((f) => some.some((one) => isAbout(one, f))).length
     expect(await counts(db, ['server', 'cluster', 'datacenter'], some)).toEqual({
       total: findings.length - expected,
       acknowledged: 0,
