@@ -193,7 +193,7 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
     )
     return ids.split(' ').flatMap((id) => items.find((s) => s.id === id) ?? [])
   }
-  const [poznan, frankfurt] = [await chosen('PL-POZ-1', 8), await chosen('DE-FRA-1', 3)]
+  const [poznan, frankfurt] = [await chosen('PL-POZ-1', 8), await chosen('DE-FRA-1', 4)]
   // Servers that a user has removed since.
   if (poznan.length < 8 || frankfurt.length < 2) return
 
@@ -201,7 +201,9 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
     once('cluster in Poznań', () => cluster(call, names.render, poznan.slice(0, 4), 3)),
     once('cluster in Frankfurt', () => cluster(call, names.web, frankfurt.slice(0, 3), 1)),
   ])
-  const [one, two, three, four] = poznan.slice(4)
+  const [one, , three, four] = poznan.slice(4)
+  // The installation of an older demo has chosen none.
+  const last = frankfurt[3]
   await once('patch', () => patch(call, four!))
   await once('image', () => image(call, one!.datacenter!.id))
 
@@ -216,25 +218,26 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
     const offerId = await once('offer', () => offer(call, render))
     await once('commitment', () => commitment(call, rendering[3]!, offerId))
     await once('second commitment', () => commitment(call, rendering[0]!, offerId))
-    // A disk that refuses to be written as often as Steelyard installs by itself, so that the growth
-    // fails and a user's retry works.
-    await once('growth', async () => {
-      if (two!.cluster) return two!
-      await control(socketPath, `/servers/${two!.identity.uuid}/fault`, {
-        kind: 'fail-install',
-        times: mostSends,
-      })
-      const { operation } = await call(clusterChange, {
-        params: { id: render },
-        body: { change: { kind: 'grow', servers: [{ node_id: two!.id, role: 'worker' }] } },
-      })
-      return operation
-    })
   }
   await once(
     'draft',
     async () =>
       (await commitmentOf(call, three!)) ?? call(ccCreate, { body: { node_id: three!.id } }),
   )
-  await becomesReady(call, web)
+  if ((await becomesReady(call, web)) && last) {
+    // A disk that refuses to be written as often as Steelyard installs by itself, so that the growth
+    // fails and a user's retry works. Its server runs Talos 1.13: 1.14 installs again by itself.
+    await once('growth', async () => {
+      if (last.cluster) return last
+      await control(socketPath, `/servers/${last.identity.uuid}/fault`, {
+        kind: 'fail-install',
+        times: mostSends,
+      })
+      const { operation } = await call(clusterChange, {
+        params: { id: web },
+        body: { change: { kind: 'grow', servers: [{ node_id: last.id, role: 'worker' }] } },
+      })
+      return operation
+    })
+  }
 }
