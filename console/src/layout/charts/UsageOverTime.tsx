@@ -137,7 +137,7 @@ export function UsageOverTime<Name extends string, Answer extends Measured<Name>
             <Outlines charts={charts} />
           )
         ) : (
-          <>
+          <div className="stack">
             {isRefetchError && (
               <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />
             )}
@@ -152,7 +152,7 @@ export function UsageOverTime<Name extends string, Answer extends Measured<Name>
             ) : (
               <Charts data={data} charts={charts} subject={subject} />
             )}
-          </>
+          </div>
         )}
       </Panel>
     </>
