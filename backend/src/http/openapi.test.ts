@@ -5,7 +5,7 @@ import { allOperations, allWords } from '#contract/all.ts'
 import { errors } from '#contract/errors.ts'
 import { errorsOf, takesBody } from '#contract/operation.ts'
 import { startBackend } from '../testing/backend.ts'
-import { openapiDocument } from './openapi.ts'
+import { documentName, openapiDocument } from './openapi.ts'
 
 const document = openapiDocument('1.2.3')
 
@@ -255,7 +255,9 @@ test('every field and object that has a description is used by a call', () => {
   const fields = keysOf('fields').map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])
   expect(
-    keysOf('objects').filter((name) => !text.includes(`#/components/schemas/${name}"`)),
+    keysOf('objects').filter(
+      (name) => !text.includes(`#/components/schemas/${documentName(name)}"`),
+    ),
   ).toEqual([])
 })
 

@@ -65,7 +65,7 @@ const [objects, fields, bodies] = [told('objects'), told('fields'), told('bodies
  * The name of a schema in the document: `NewCluster` is `ClusterCreate`. Generators for Go call a
  * constructor `New…`, which must not be the name of a type.
  */
-const documentName = (id: string): string =>
+export const documentName = (id: string): string =>
   /^New[A-Z]/.test(id) ? `${id.slice('New'.length)}Create` : id
 
 const named = z.registry<{ id: string; description: string }>()
