@@ -5,8 +5,8 @@
  * its change or not at all.
  */
 import { sql } from 'kysely'
+import type { HistoryKind } from '#contract/history/kind-names.ts'
 import {
-  type HistoryKind,
   historyKinds,
   type HistoryObject,
   type HistoryValues,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { operation, type Words } from '../operation.ts'
 import { time } from '../page.ts'
+import { certificateKind, type CertificateKind, EndingCertificate } from './ending-certificates.ts'
 
 /**
  * Purpose of each kind of certificate, and what renews it before it expires. `rotation`: only a
@@ -24,13 +25,8 @@ export const certificateKinds = {
   etcd_server: { title: 'etcd', renewed_by: 'talos' },
   etcd_peer: { title: 'etcd, between members', renewed_by: 'talos' },
   kubelet: { title: 'Kubelet', renewed_by: 'talos' },
-} as const
-export type CertificateKind = keyof typeof certificateKinds
+} as const satisfies Record<CertificateKind, { title: string; renewed_by: string }>
 const renewers = ['rotation', 'talos', 'steelyard', 'nobody'] as const
-
-const certificateKind = z.enum(
-  Object.keys(certificateKinds) as [CertificateKind, ...CertificateKind[]],
-)
 
 export const ClusterCertificate = z.object({
   kind: certificateKind,
@@ -73,17 +69,6 @@ const dayMs = 86_400_000
  */
 export const isEnding = (startsAt: Date, endsAt: Date, now: number): boolean =>
   endsAt.getTime() - now < Math.min(30 * dayMs, (endsAt.getTime() - startsAt.getTime()) / 10)
-
-/** A certificate that expires soon, as stored with its cluster. */
-export const EndingCertificate = z.object({
-  kind: certificateKind,
-  /** Name of its server; null for a certificate of the whole cluster. */
-  name: z.nullable(z.string()),
-  ends_at: time,
-  /** What to do. */
-  reason: z.string(),
-})
-export type EndingCertificate = z.infer<typeof EndingCertificate>
 
 /** Words for the API documentation. */
 export const words: Words = {

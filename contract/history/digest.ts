@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { type FindingObject, findingObjects } from '../findings/kinds.ts'
 import { time } from '../page.ts'
-import { kindsOfHistory } from './kinds.ts'
+import { kindsOfHistory } from './kind-names.ts'
 
 const objects = Object.keys(findingObjects) as FindingObject[]
 

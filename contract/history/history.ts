@@ -8,7 +8,8 @@ import { list, meaningsOf, narrowingOf } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
 import { operationKinds } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
-import { type HistoryKind, historyKinds, kindsOfHistory } from './kinds.ts'
+import { type HistoryKind, kindsOfHistory } from './kind-names.ts'
+import { historyKinds } from './kinds.ts'
 
 const objects = Object.keys(findingObjects) as FindingObject[]
 

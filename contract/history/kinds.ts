@@ -7,6 +7,7 @@ import type { FindingObject } from '../findings/kinds.ts'
 import { findingKinds } from '../findings/kinds.ts'
 import { kindTitles, type OperationKind } from '../operations.ts'
 import { stageSaid } from '../servers/server.ts'
+import type { HistoryKind } from './kind-names.ts'
 
 /** Values before or after a change, by field. Never a secret. */
 export type HistoryValues = Readonly<Record<string, unknown>>
@@ -310,9 +311,7 @@ export const historyKinds = {
     says: () =>
       'The database was restored to an older state; the state is unknown until the next contact',
   },
-} as const satisfies Record<string, Kind>
-export type HistoryKind = keyof typeof historyKinds
-export const kindsOfHistory = Object.keys(historyKinds) as HistoryKind[]
+} as const satisfies Record<HistoryKind, Kind>
 
 /** The kind of the entry that records a change of each field of the state. */
 export const kindsOfState = {

@@ -1,5 +1,5 @@
 /** How the kinds of entries are counted in a digest of the history. */
-import { type HistoryKind, kindsOfHistory } from './kinds.ts'
+import { type HistoryKind, kindsOfHistory } from './kind-names.ts'
 
 /** The value by which entries of a kind are counted apart, with the words of each value. */
 export const outcomes: Partial<

@@ -2,7 +2,7 @@
  * Column types that are narrower than the schema: the content of JSON columns, and text columns
  * with a fixed set of values.
  */
-import type { EndingCertificate } from '#contract/clusters/certificates.ts'
+import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { EtcdAlarm } from '#contract/clusters/health.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'

@@ -1,5 +1,5 @@
 /** What other domains may call of clusters. */
-import type { EndingCertificate } from '#contract/clusters/certificates.ts'
+import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'

@@ -10,7 +10,8 @@ import {
   historyKept,
   historyList,
 } from '#contract/history/history.ts'
-import type { HistoryKind, HistoryObject } from '#contract/history/kinds.ts'
+import type { HistoryKind } from '#contract/history/kind-names.ts'
+import type { HistoryObject } from '#contract/history/kinds.ts'
 import { findingObjects } from '#contract/findings/kinds.ts'
 import { knownSaid } from '#contract/history/known.ts'
 import type { Answer, Input } from '#contract/operation.ts'

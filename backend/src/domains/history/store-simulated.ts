@@ -1,6 +1,7 @@
 /** SQL that adds a simulated past to the history. */
 import { sql } from 'kysely'
-import { type HistoryKind, historyKinds, type HistoryValues } from '#contract/history/kinds.ts'
+import type { HistoryKind } from '#contract/history/kind-names.ts'
+import { historyKinds, type HistoryValues } from '#contract/history/kinds.ts'
 import type { Tx } from '../../db/db.ts'
 
 interface Named {

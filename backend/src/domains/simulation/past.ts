@@ -1,5 +1,6 @@
 /** The simulated history of 30 days: what people and Steelyard did, and a few incidents. Pure. */
-import type { HistoryKind, HistoryValues } from '#contract/history/kinds.ts'
+import type { HistoryKind } from '#contract/history/kind-names.ts'
+import type { HistoryValues } from '#contract/history/kinds.ts'
 import type { OperationKind } from '#contract/operations.ts'
 import type { SimulatedEntry } from '../history/api.ts'
 import {

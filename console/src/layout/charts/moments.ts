@@ -1,6 +1,6 @@
 /** The moments of the history that charts mark, and how they are grouped. Pure. */
 import type { HistoryEntry } from '#contract/history/history.ts'
-import type { HistoryKind } from '#contract/history/kinds.ts'
+import type { HistoryKind } from '#contract/history/kind-names.ts'
 
 /** A moment that explains a chart. */
 export interface Moment {

@@ -2,7 +2,7 @@
  * Reads the certificates of each cluster a few times a day, so that the overview shows those that
  * expire soon. Changes nothing on the machines.
  */
-import type { EndingCertificate } from '#contract/clusters/certificates.ts'
+import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { Reconciler } from '../../../../engine/engine.ts'
 import { certificateQueue, type ClusterParts, updateCluster } from '../../parts.ts'
 import { system } from '../../../../http/caller.ts'

@@ -6,11 +6,11 @@
 import { X509Certificate } from 'node:crypto'
 import {
   certificateKinds,
-  type CertificateKind,
   type ClusterCertificate,
   type ClusterCertificates,
   isEnding,
 } from '#contract/clusters/certificates.ts'
+import type { CertificateKind } from '#contract/clusters/ending-certificates.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
