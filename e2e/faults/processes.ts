@@ -344,13 +344,23 @@ export function temporaryFolder(): { folder: string; remove: () => void } {
 }
 
 /**
- * Socket folder and process id of the embedded database (PostgreSQL's `postmaster.pid`: line 1 is
- * the process, line 5 the folder).
+ * The lines of PostgreSQL's `postmaster.pid`: the first is the process, the fifth the socket folder.
+ * Undefined: there is none. The server may remove the file at any moment.
  */
+function lockOf(dataFolder: string): string[] | undefined {
+  try {
+    return readFileSync(join(dataFolder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** URL and process id of the embedded database. */
 export function databaseOf(dataFolder: string): { pid: number; url: string } {
-  const file = join(dataFolder, 'postgres', 'postmaster.pid')
-  if (!existsSync(file)) throw new Error(`No database runs in ${dataFolder}`)
-  const [line, , , , socket] = readFileSync(file, 'utf8').split('\n')
+  const lock = lockOf(dataFolder)
+  if (!lock) throw new Error(`No database runs in ${dataFolder}`)
+  const [line, , , , socket] = lock
   const pid = Number(line)
   // PostgreSQL creates the file before it writes it. `process.kill(0)` would end the whole test
   // run, which is its process group.
@@ -366,10 +376,9 @@ export function databaseOf(dataFolder: string): { pid: number; url: string } {
  * folder is removed afterwards.
  */
 export async function endDatabase(dataFolder: string): Promise<void> {
-  const file = join(dataFolder, 'postgres', 'postmaster.pid')
   // The server removes the file when its own processes have ended.
-  for (; existsSync(file); await pause(20)) {
-    const [line, , , , socket] = readFileSync(file, 'utf8').split('\n')
+  for (let lock = lockOf(dataFolder); lock; await pause(20), lock = lockOf(dataFolder)) {
+    const [line, , , , socket] = lock
     // The server writes the lines one after another while it starts.
     if (socket === undefined) continue
     try {

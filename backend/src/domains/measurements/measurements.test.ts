@@ -368,7 +368,9 @@ test('a chart reads only the minutes of its server, in two queries', async () =>
       from pg_stat_xact_user_tables where relname = 'measurement_minute'`.execute(tx)
     return { minutes: (JSON.parse(values[0]!) as unknown[]).length, ...rows[0]! }
   })
-  expect(read).toEqual({ minutes: 1440, scanned: 0, fetched: 1440 })
+  expect(read).toMatchObject({ minutes: 1440, scanned: 0 })
+  // Of 72,000 rows. A page of the index that is read as a whole has some of other servers.
+  expect(read.fetched).toBeLessThan(1600)
   const queries = vi.spyOn(Client.prototype, 'query')
   whenOver(() => queries.mockRestore())
   const queriesOf = async (operation: typeof serverGet | typeof serverMeasurements) => {
