@@ -5,16 +5,7 @@
 import type { Pool } from 'pg'
 import type { Clock } from '../clock.ts'
 import { migrationLock } from '../db/migrate.ts'
-import {
-  askHash,
-  askPosition,
-  type Missing,
-  missingOf,
-  missingSentence,
-  type Position,
-  positionOf,
-  type PositionRow,
-} from '../db/position.ts'
+import { comparePosition, type Missing, missingSentence, type Position } from '../db/position.ts'
 import { system } from '../http/caller.ts'
 import { auditOf } from '../record.ts'
 import { settle } from './settle.ts'
@@ -43,22 +34,20 @@ export async function holdIfBack(
     await client.query('begin')
     // Several processes may find the same.
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
-    const { rows } = await client.query<PositionRow & { newest: Date | null }>(
-      `select p.*, (select max(at) from audit_entry) as newest from (${askPosition}) p`,
-    )
-    const at = await client.query<{ hash: string }>(askHash, [seen.audit])
-    const { newest, ...row } = rows[0]!
-    const missing = missingOf(seen, positionOf(row), at.rows[0]?.hash ?? null)
+    const { now: position, missing } = await comparePosition(client, seen)
     if (missing === null) {
       await client.query('rollback')
       return null
     }
+    const { rows } = await client.query<{ newest: Date | null }>(
+      'select max(at) as newest from audit_entry',
+    )
     const now = new Date(clock.now())
-    const state = newest ?? now
+    const state = rows[0]?.newest ?? now
     const held = await settle(client, { madeAt: state, now, missing: missingSentence(missing) })
     const audit = auditOf(system, {
       action: 'installation.went_back',
-      target: { kind: 'installation', id: row.installation },
+      target: { kind: 'installation', id: position.installation },
       after: {
         missing: missingSentence(missing),
         clusters_held: held.clusters,

@@ -1,6 +1,5 @@
 /** The connection to PostgreSQL: one pool per process. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Duplex } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { Kysely, type LogEvent, PostgresDialect, sql, type Transaction } from 'kysely'
 import {
@@ -18,16 +17,7 @@ import {
   type ServerState,
   unusable,
 } from './connection.ts'
-import {
-  askHash,
-  askPosition,
-  type Missing,
-  missingOf,
-  missingSentence,
-  type Position,
-  positionOf,
-  type PositionRow,
-} from './position.ts'
+import { comparePosition, type Missing, missingSentence, type Position } from './position.ts'
 import type { Tables } from './tables.gen.ts'
 
 export type Db = Kysely<Tables>
@@ -95,11 +85,8 @@ export function connect({
   /** @throws WentBack if the database lacks what this process has seen */
   const compare = async (client: ClientBase): Promise<void> => {
     if (seen === undefined) return
-    const before = seen
-    const at = await client.query<{ hash: string }>(askHash, [before.audit])
-    const { rows } = await client.query<PositionRow>(askPosition)
-    const now = positionOf(rows[0]!)
-    missing ??= missingOf(before, now, at.rows[0]?.hash ?? null) ?? undefined
+    const { now, missing: found } = await comparePosition(client, seen)
+    missing ??= found ?? undefined
     if (missing === undefined) {
       // Events that were published meanwhile may be known already.
       const next = { ...now, event: Math.max(now.event, seen.event) }
@@ -107,7 +94,7 @@ export function connect({
       return
     }
     onBack?.(missing)
-    throw new WentBack(`The database went back in time: ${missingSentence(missing)} is missing`)
+    throw new WentBack(`The database went back in time and lacks ${missingSentence(missing)}`)
   }
   /** Before the first query of each connection. */
   const begin = async (client: ClientBase): Promise<void> => {
@@ -182,7 +169,7 @@ export function connect({
      */
     cut(): void {
       for (const client of clients)
-        (client as unknown as { connection: { stream: Duplex } }).connection.stream.destroy(
+        client.connection.stream.destroy(
           new Error('Connection terminated: the database has not answered'),
         )
     },

@@ -10,8 +10,7 @@ import { clientConfig, type Connection } from './connection.ts'
 const firstRetryMs = 200
 const longestRetryMs = 1_000
 /** How often the server is asked for a sign of life, and how long it may take to answer, in ms. */
-const askMs = 5_000
-const silentMs = 10_000
+const usualPatience = { askMs: 5_000, silentMs: 10_000 }
 
 /** Resolves to the value after the time. Keeps no process alive. */
 const later = <T>(ms: number, value: T): Promise<T> =>
@@ -33,12 +32,21 @@ export interface ListenerOptions {
    * that has lost its power closes no connection.
    */
   readonly onSilent?: () => void
+  readonly patience?: typeof usualPatience
 }
 
-export function listener({ connection, log, find, onSilent }: ListenerOptions) {
+export function listener({
+  connection,
+  log,
+  find,
+  onSilent,
+  patience: { askMs, silentMs } = usualPatience,
+}: ListenerOptions) {
   const heard = new Map<string, Set<(payload: string) => void>>()
   let client: Client | undefined
   let stopped = false
+  /** The connection that was asked and has not answered yet. */
+  let asked: Client | undefined
   let retry: NodeJS.Timeout | undefined
   let retryMs = firstRetryMs
 
@@ -51,13 +59,18 @@ export function listener({ connection, log, find, onSilent }: ListenerOptions) {
 
   /** Gives up a connection on which the server doesn't answer. */
   const alive = async (mine: Client, lose: (error: Error) => void): Promise<void> => {
+    if (asked === mine) return
+    asked = mine
     const answered = mine.query('select 1').then(
       () => true,
       () => true,
     )
-    const isAlive = await Promise.race([answered, later(silentMs, false)])
     // This process itself may have hung: then the answer has arrived, and was not read yet.
-    if (isAlive || (await Promise.race([answered, later(askMs, false)])) || client !== mine) return
+    const isAlive =
+      (await Promise.race([answered, later(silentMs, false)])) ||
+      (await Promise.race([answered, later(askMs, false)]))
+    if (isAlive) asked = undefined
+    if (isAlive || client !== mine) return
     lose(new Error('The database has not answered'))
     onSilent?.()
   }

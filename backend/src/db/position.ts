@@ -6,7 +6,7 @@
  */
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import * as z from 'zod/mini'
 
 export const Position = z.object({
@@ -28,22 +28,22 @@ export interface Missing {
 }
 
 /** The position in the database, as one row that `positionOf` reads. */
-export const askPosition = `select i.id as installation, p.last_event as event, p.last_audit as audit, p.last_hash as hash, r.restored_at
+const askPosition = `select i.id as installation, p.last_event as event, p.last_audit as audit, p.last_hash as hash, r.restored_at
   from publication p cross join installation i left join restoration r on true`
 
-export interface PositionRow extends Omit<Position, 'restored_at'> {
+interface PositionRow extends Omit<Position, 'restored_at'> {
   readonly restored_at: Date | null
 }
-export const positionOf = ({ restored_at, ...row }: PositionRow): Position => ({
+const positionOf = ({ restored_at, ...row }: PositionRow): Position => ({
   ...row,
   restored_at: restored_at?.toISOString() ?? null,
 })
 
-export const readPosition = async (pool: Pool): Promise<Position> =>
-  positionOf((await pool.query<PositionRow>(askPosition)).rows[0]!)
+export const readPosition = async (on: Pool | ClientBase): Promise<Position> =>
+  positionOf((await on.query<PositionRow>(askPosition)).rows[0]!)
 
 /** The hash of an audit entry, as one row with `hash`; no row if there is no such entry. */
-export const askHash = 'select hash from audit_entry where seq = $1'
+const askHash = 'select hash from audit_entry where seq = $1'
 
 const from = (present: number, seen: number) =>
   present < seen ? { from: present + 1, to: seen } : null
@@ -54,17 +54,23 @@ const from = (present: number, seen: number) =>
  * @param hashAtSeen the hash that the database has at `seen.audit`; null if it has no such entry.
  *   Entries written since can have the same numbers as the missing ones.
  */
-export function missingOf(
-  seen: Position,
-  now: Position,
-  hashAtSeen: string | null,
-): Missing | null {
+function missingOf(seen: Position, now: Position, hashAtSeen: string | null): Missing | null {
   if (seen.installation !== now.installation || seen.restored_at !== now.restored_at) return null
   const events = from(now.event, seen.event)
   const isOther = seen.audit > 0 && hashAtSeen !== seen.hash
   const audit_entries =
     from(now.audit, seen.audit) ?? (isOther ? from(seen.audit - 1, seen.audit) : null)
   return events === null && audit_entries === null ? null : { events, audit_entries }
+}
+
+/** The position of the database, and what it lacks of what was seen. */
+export async function comparePosition(
+  client: ClientBase,
+  seen: Position,
+): Promise<{ readonly now: Position; readonly missing: Missing | null }> {
+  const { rows } = await client.query<{ hash: string }>(askHash, [seen.audit])
+  const now = await readPosition(client)
+  return { now, missing: missingOf(seen, now, rows[0]?.hash ?? null) }
 }
 
 const range = (
