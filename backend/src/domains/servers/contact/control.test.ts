@@ -43,6 +43,9 @@ const untilEnded = async (operationId: string) => {
   return operation(operationId)
 }
 
+const mint = (role: 'os:reader' | 'os:admin') =>
+  mintTalosClient(secrets, { roles: [role], lifetimeMs: 3_600_000, now: new Date() })
+
 test('services, logs and events are read from the machine over mutual TLS', async () => {
   const services = (await operator.call(serverServices, { params })).answer!.items
   expect(services.map((s) => s.id)).toEqual(
@@ -60,11 +63,7 @@ test('services, logs and events are read from the machine over mutual TLS', asyn
 })
 
 test('how much of the server is in use is read as counters that grow', async () => {
-  const keys = await mintTalosClient(secrets, {
-    roles: ['os:reader'],
-    lifetimeMs: 3_600_000,
-    now: new Date(),
-  })
+  const keys = await mint('os:reader')
   const connection = await servers.connection(id)
   const usage = () => connection.secure(keys, (client) => client.usage())
   // Right after its boot, the machine has counted whole bytes of nothing yet.
@@ -376,11 +375,7 @@ test('a restart of the kubelet ends when the kubelet is healthy again, without a
 test("if other hardware answers at the address of a cluster's server, nothing is sent to it", async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
-  const keys = await mintTalosClient(secrets, {
-    roles: ['os:admin'],
-    lifetimeMs: 3_600_000,
-    now: new Date(),
-  })
+  const keys = await mint('os:admin')
   let told = false
   const tell = connection.secure(keys, async () => {
     told = true
