@@ -36,7 +36,7 @@ export function ContactStrip({
     <figure className={css['contact']}>
       <figcaption className={css['head']}>
         <span className={css['title']}>Contact</span>
-        <span>answered {shareText(contact.answered)} of this period</span>
+        <span>answered {shareText(contact.answered)} of the contacts in this period</span>
       </figcaption>
       <div className={css['strip']} aria-hidden="true">
         {contact.cells.map((share, i) => (
