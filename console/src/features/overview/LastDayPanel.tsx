@@ -56,7 +56,7 @@ export function LastDayPanel({ day }: { day: HistoryDigest }) {
                     <Badge
                       title={`${count(group.simulated)} of them made up by the simulation of the demo`}
                     >
-                      simulated
+                      {group.simulated < group.entries && `${count(group.simulated)} `}simulated
                     </Badge>
                   )}
                 </span>
