@@ -1,13 +1,15 @@
 /**
  * Changes of a running cluster in the console: a server is added with form and plan, and a
  * scheduled change waits for the window and is cancelled. At last the server fails: why the cluster
- * is not well is read, and acknowledged.
+ * is not well is read, and acknowledged, and the history tells what happened.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { findingList } from '#contract/findings/findings.ts'
+import { historyList } from '#contract/history/history.ts'
 import { operationList } from '#contract/operations.ts'
+import { patchCreate, patchUpdate } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
@@ -172,6 +174,71 @@ describe('what is wrong', () => {
       expect(items.map((f) => [f.object.name, f.acknowledged?.note])).toEqual([
         [cluster.name, 'The fan is being replaced'],
       ])
+    },
+  )
+})
+
+describe('what happened', () => {
+  test(
+    'what happened, when a server last failed and who changed a patch are each read within two clicks of the overview',
+    { timeout: 120_000 },
+    async () => {
+      const entry = (...said: (string | RegExp)[]) =>
+        said
+          .reduce(
+            (rows, hasText) => rows.filter({ hasText }),
+            page.getByRole('table', { name: 'History entries' }).getByRole('row'),
+          )
+          .first()
+      /** Counts as a click. */
+      const goTo = async (typed: string, option: RegExp) => {
+        await page.goto('/')
+        await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+        await page.keyboard.press('ControlOrMeta+k')
+        await page
+          .getByRole('dialog', { name: 'Search and commands' })
+          .getByRole('combobox')
+          .waitFor()
+        await page.keyboard.type(typed)
+        await page.getByRole('option', { name: option, selected: true }).waitFor()
+        await page.keyboard.press('Enter')
+      }
+      const patch = { name: 'fewer-swaps', body: 'machine:\n  sysctls:\n    vm.swappiness: "13"\n' }
+      const { call } = installation
+      const patched = cluster.servers.find((s) => s.role === 'control_plane')!
+      const { patch_id: patchId } = await call(patchCreate, {
+        params: { id: patched.node_id },
+        body: patch,
+      })
+      await call(patchUpdate, {
+        params: { id: patched.node_id, patchId },
+        body: { body: patch.body.replace('13', '14') },
+      })
+      await until('its silence is in the history', async () =>
+        (
+          await call(historyList, {
+            query: { object: free.id, kind: 'server_contact', per_page: 1 },
+          })
+        ).items.some((e) => e.message.startsWith('No answer')),
+      )
+
+      await goTo('History', /^History/)
+      await entry(free.name, /No answer/).waitFor()
+      await entry(cluster.name, /Add servers/i, admin.email).waitFor()
+
+      await goTo(free.name, new RegExp(`^${free.name}`))
+      await page
+        .getByRole('navigation', { name: 'Server' })
+        .getByRole('link', { name: 'History' })
+        .click()
+      await entry(/No answer/).waitFor()
+      await page.getByRole('note', { name: 'Beginning of the history' }).waitFor()
+
+      await goTo('History', /^History/)
+      await page.getByRole('table', { name: 'History entries' }).waitFor()
+      await page.keyboard.press('/')
+      await page.keyboard.type(patch.name)
+      await entry(patched.name, `The patch ${patch.name} was changed`, admin.email).waitFor()
     },
   )
 })
