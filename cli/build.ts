@@ -11,15 +11,18 @@ import { build } from 'vite'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Bundles the CLI to the file steelyard.mjs in `outDir`, and writes it there compressed too. */
-export async function buildClient(outDir: string): Promise<void> {
+/**
+ * Bundles the CLI to the file steelyard.mjs in `outDir`, and writes it there compressed too.
+ * @param entry source file of the command line
+ */
+export async function buildClient(outDir: string, entry = 'src/standalone.ts'): Promise<void> {
   await build({
     configFile: false,
     root: at('..'),
     logLevel: 'warn',
     ssr: { noExternal: true },
     build: {
-      ssr: at('src/standalone.ts'),
+      ssr: at(entry),
       outDir,
       emptyOutDir: true,
       target: 'node20',
@@ -40,4 +43,9 @@ export async function buildClient(outDir: string): Promise<void> {
   await writeFile(`${file}.gz`, await promisify(gzip)(await readFile(file), { level: 9 }))
 }
 
-if (import.meta.main) await buildClient(at('dist'))
+if (import.meta.main) {
+  await buildClient(at('dist'))
+  // For a release, whose command line starts the server program beside it.
+  if (process.argv.includes('--installed'))
+    await buildClient(at('dist-installed'), 'src/installed.ts')
+}

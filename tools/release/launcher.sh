@@ -1,0 +1,38 @@
+#!/bin/sh
+# Starts Steelyard (`serve`) or its command line, with the Node.js and the PostgreSQL beside this
+# file. It is the last file of the archive: without it an archive was unpacked in part.
+set -eu
+at=$0
+while [ -h "$at" ]; do
+  to=$(readlink "$at")
+  case $to in /*) at=$to ;; *) at=$(dirname "$at")/$to ;; esac
+done
+home=$(cd "$(dirname "$at")" && pwd -P)
+
+if [ "$(uname -sm)" != '@MACHINE@' ]; then
+  echo "This is Steelyard for @PLATFORM@, but this machine is $(uname -sm): take the archive for it." >&2
+  exit 1
+fi
+
+# Data outlives this folder, which belongs to one version.
+if [ -z "${STEELYARD_DATA:-}" ]; then
+  if [ "$(id -u)" = 0 ]; then
+    STEELYARD_DATA=/var/lib/steelyard
+  else
+    STEELYARD_DATA=${XDG_DATA_HOME:-${HOME:?STEELYARD_DATA names the folder of all data}/.local/share}/steelyard
+  fi
+fi
+export STEELYARD_DATA
+if [ -z "${NODE_COMPILE_CACHE:-}" ] && [ -n "${HOME:-}" ]; then
+  export NODE_COMPILE_CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/steelyard"
+fi
+
+if [ "${1:-}" = serve ] && [ $# = 1 ]; then
+  # Certificates, sessions and backups depend on the clock. A machine without a battery starts in 1970.
+  if [ "$(date +%s)" -lt 1577836800 ]; then
+    echo "This machine's clock says $(date -u +%Y-%m-%dT%H:%M:%SZ). Set it first: certificates, sessions and backups depend on it. Nothing was started." >&2
+    exit 1
+  fi
+  exec "$home/node/bin/node" @FLAGS@ "$home/backend/dist/main.js" serve
+fi
+exec "$home/node/bin/node" "$home/cli/dist-installed/steelyard.mjs" "$@"

@@ -1,0 +1,100 @@
+/**
+ * `npm run release -- [VERSION] [--only NAME,…] [--no-test] [--out FOLDER]`: makes the files of a
+ * release and their checksums, then tries each as an operator would. Nothing of it is committed.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type Artefact, type Release, ReleaseRefused, run, sha256 } from './artefact.ts'
+import { tarball } from './tarball.ts'
+
+/** In this order, because later parts may reuse what earlier ones made in `release.work`. */
+const artefacts: readonly Artefact[] = [tarball]
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+/** As in semver, with build metadata: it becomes part of file names and of Debian's version. */
+const versionForm = /^\d+\.\d+\.\d+(?:-[\w.]+)?(?:\+[\w.]+)?$/
+
+function read(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      only: { type: 'string' },
+      out: { type: 'string' },
+      'no-test': { type: 'boolean', default: false },
+    },
+  })
+  const { version: own } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  const [version = own, ...more] = positionals
+  if (more.length > 0 || !versionForm.test(version))
+    throw new ReleaseRefused(
+      `A version is like ${own} or ${own}+test, not ${positionals.join(' ')}`,
+    )
+  const asked = values.only?.split(',') ?? artefacts.map(({ name }) => name)
+  const unknown = asked.filter((name) => !artefacts.some((artefact) => artefact.name === name))
+  if (unknown.length > 0)
+    throw new ReleaseRefused(
+      `--only takes ${artefacts.map(({ name }) => name).join(', ')}, not ${unknown.join(', ')}`,
+    )
+  return {
+    version,
+    chosen: artefacts.filter(({ name }) => asked.includes(name)),
+    out: resolve(values.out ?? join(home, 'dist', version)),
+    tested: !values['no-test'],
+  }
+}
+
+async function main(): Promise<void> {
+  const { version, chosen, out, tested } = read(process.argv.slice(2))
+  const cache = resolve(
+    process.env['RELEASE_CACHE'] ?? join(home, 'node_modules/.steelyard/release'),
+  )
+  for (const folder of [out, cache]) mkdirSync(folder, { recursive: true })
+  const work = mkdtempSync(join(tmpdir(), 'sy-release-'))
+  try {
+    const committed = await run('git', ['log', '-1', '--format=%ct'], { cwd: home })
+    const release: Release = {
+      version,
+      out,
+      cache,
+      work,
+      home,
+      epochSeconds: Number(committed),
+      say: (line) => process.stderr.write(`${line}\n`),
+    }
+    const files: string[] = []
+    for (const { name, make } of chosen) {
+      release.say(`Making: ${name} …`)
+      files.push(...(await make(release)))
+    }
+    const sums = await Promise.all(
+      files.toSorted().map(async (file) => `${await sha256(join(out, file))}  ${file}\n`),
+    )
+    writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
+    for (const { name, test } of tested ? chosen : []) {
+      if (!test) continue
+      release.say(`Trying: ${name} …`)
+      await test(release)
+    }
+    process.stdout.write(`${sums.join('')}In ${out}\n`)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  const isPlain =
+    error instanceof ReleaseRefused ||
+    (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
+  process.stderr.write(
+    `${isPlain ? error.message : error instanceof Error ? error.stack : error}\n`,
+  )
+  process.exitCode = 1
+}
