@@ -1,6 +1,7 @@
 import { Code, createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { resources } from '#talos/client/resources.ts'
+import { readUnattendedInstall } from '#talos/client/unattended-install.ts'
 import {
   ApplyConfigurationRequest_Mode,
   MachineService,
@@ -77,10 +78,13 @@ test('an installation by a document shows no stage of its own, fails with a stat
   const bundle = await secrets()
   const stages = new Set<string>()
   const phases: string[] = []
+  const versions: number[] = []
   machine.journal.watch(() => {
     stages.add(machine.stage.stage)
-    const phase = machine.unattendedInstall?.phase
-    if (phase !== undefined && phase !== phases.at(-1)) phases.push(phase)
+    const status = machine.unattendedInstall
+    if (!status || status.phase === phases.at(-1)) return
+    phases.push(status.phase)
+    versions.push(status.version)
   })
   const { name } = machine.hardware.disks.at(-1)!
   const config = configFor(bundle, machine, 'control_plane', machine.plan.address, {
@@ -95,6 +99,12 @@ test('an installation by a document shows no stage of its own, fails with a stat
       error: 'no disk matched the selector',
     },
   )
+  expect(await readUnattendedInstall(client)).toEqual({
+    phase: 'pending',
+    error: 'no disk matched the selector',
+    attempt: null,
+    version: '1',
+  })
   await expect(client.bootstrap()).rejects.toThrow('bootstrap is not available yet')
   await client.applyConfiguration(config.replace('/dev/none', `/dev/${name}`), { mode: 'auto' })
   await until('it has restarted', () => machine.disk.state.counters.boots === 1)
@@ -106,6 +116,8 @@ test('an installation by a document shows no stage of its own, fails with a stat
     'installing',
     'waiting-for-reboot',
   ])
+  // Pending, and two attempts, one of which has failed.
+  expect(versions.slice(0, 5)).toEqual([1, 2, 3, 4, 5])
   expect(machine.unattendedInstall?.phase).toBe('installed')
   expect(machine.disk.state).toMatchObject({
     installed: { version: TALOS, disk: name },

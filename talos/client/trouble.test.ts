@@ -54,6 +54,34 @@ test('a failed installer is reported with its exit code and last line', () => {
   )
 })
 
+test('a failed installation while Talos 1.14 boots is reported, until the installer runs again', () => {
+  const controller =
+    '"component": "controller-runtime", "controller": "runtime.UnattendedInstallController"'
+  const begin = kernel(
+    `[talos] installing Talos {${controller}, "disk": "/dev/sda", "image": "x:v1"}`,
+  )
+  const failed = kernel(
+    `[talos] controller failed {${controller}, "error": "failed to run installer: task \\"upgrade\\" failed: exit code 1"}`,
+  )
+  const log = [
+    kernel('[talos] install sequence: 0 phase(s)'),
+    kernel('[talos] boot sequence: 8 phase(s)'),
+    begin,
+    kernel('running Talos installer v1.14.1'),
+    kernel('failed to zero blockdevice /dev/sda: input/output error'),
+    failed,
+  ]
+  const reason =
+    'task "upgrade" failed: exit code 1: failed to zero blockdevice /dev/sda: input/output error'
+  expect(troubleIn(log.join('\n')).reason).toBe(reason)
+  expect(troubleIn([...log, begin].join('\n')).reason).toBe(reason)
+  // Another controller's failure isn't the installation's.
+  const other = failed.replace('UnattendedInstallController', 'OtherController')
+  expect(troubleIn([...log.slice(0, -1), other].join('\n')).reason).toBeNull()
+  const again = kernel('running Talos installer v1.14.1')
+  expect(troubleIn([...log, begin, again].join('\n')).reason).toBeNull()
+})
+
 const grub =
   'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.'
 const usage = [

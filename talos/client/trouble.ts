@@ -178,7 +178,8 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
  * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …`
  * (`v1alpha1_controller.go`), `retrying error: …` once for each distinct error (go-retry),
  * `level=info msg=fetch failed error=…` for each response of a registry
- * (`containers/image/pull.go`). The message of the installer counts too: the installer is a
+ * (`containers/image/pull.go`). A failed installation while Talos 1.14 boots is a failed controller.
+ * The message of the installer counts too: the installer is a
  * separate program (`internal/pkg/install/install.go`). A restart ends the tasks of the sequence
  * that it takes over from (`context canceled`), and its own tasks may fail: both are no reasons.
  */
@@ -195,10 +196,12 @@ function toldInLog(lines: readonly Line[]): string | null {
     const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(
       said,
     )?.[1]
+    const unattended = failedUnattended(said)
     const fetched = /^level=\w+ msg="?fetch failed"? /.test(said) ? errorField(said) : undefined
-    const told = failed ?? retried
+    const told = failed ?? unattended ?? retried
     if (told !== undefined && (isRestart || /\bcontext canceled$/.test(told))) continue
-    if (failed !== undefined) reason = withInstaller(failed, installer)
+    const ended = failed ?? unattended
+    if (ended !== undefined) reason = withInstaller(ended, installer)
     else if (retried !== undefined) [reason, isOfPull] = [retried, true]
     else if (fetched !== undefined)
       [reason, isOfPull] = reason === null ? [`fetch failed: ${fetched}`, true] : [reason, isOfPull]
@@ -211,8 +214,9 @@ function toldInLog(lines: readonly Line[]): string | null {
     // with it (`image/console/progress.go`).
     else if (isOfPull && /^\[talos\] pulling image \S+: (?:downloading|extracting)/.test(said))
       reason = null
-    if (failed !== undefined) isOfPull = false
-    if (said.startsWith('[talos] task install ')) installer = []
+    if (ended !== undefined) isOfPull = false
+    if (said.startsWith('[talos] task install ') || said.startsWith('[talos] installing Talos {'))
+      installer = []
     else if (!isOfKernel && !said.startsWith('[talos] ') && !said.startsWith('level=')) {
       installer.push(said.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d /, ''))
       // The installer runs, so earlier errors of the pull no longer matter.
@@ -220,6 +224,18 @@ function toldInLog(lines: readonly Line[]): string | null {
     }
   }
   return reason
+}
+
+/**
+ * The error of an installation that Talos 1.14 carries out while it boots, and will try again
+ * (`controllers/runtime/unattended_install.go`, and `run.go` of cosi-project/runtime).
+ */
+function failedUnattended(said: string): string | undefined {
+  const mark = '"runtime.UnattendedInstallController", "error": "failed to run installer: '
+  const at = said.startsWith('[talos] controller failed {') ? said.indexOf(mark) : -1
+  if (at < 0) return undefined
+  const error = said.slice(at + mark.length).replaceAll(String.raw`\"`, '"')
+  return error.endsWith('"}') ? error.slice(0, -2) : error
 }
 
 /** The failure of a task, with the error of the installer if only its exit code is known. */

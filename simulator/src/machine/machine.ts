@@ -164,6 +164,8 @@ export interface Machine {
   unattendedInstall: {
     readonly phase: 'pending' | 'installing' | 'installed' | 'waiting-for-reboot' | 'failed'
     readonly error: string
+    /** Version of its resource: 1 plus the number of its changes. */
+    readonly version: number
   } | null
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral: boolean

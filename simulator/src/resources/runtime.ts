@@ -151,15 +151,14 @@ const PHASES = {
 
 const unattendedInstall = ({ unattendedInstall: status, config }: Machine): Item[] => {
   if (!status) return []
-  const { phase, error } = status
+  const { phase, error, version } = status
   const image = config?.node?.install?.image ?? ''
+  const spec = { image, phase: PHASES[phase], error }
   return [
-    item(
-      'unattended-install',
-      runtime.UnattendedInstallStatusSpecSchema,
-      { image, phase: PHASES[phase], error },
-      { phase },
-    ),
+    {
+      ...item('unattended-install', runtime.UnattendedInstallStatusSpecSchema, spec, { phase }),
+      version,
+    },
   ]
 }
 

@@ -196,6 +196,8 @@ const matchesPath = (path: string, name: string, wwid: string): boolean =>
   path === `/dev/disk/by-id/wwn-0x${wwid.split('.')[1]}` ||
   path === `/dev/disk/by-id/nvme-${wwid}`
 
+type Told = Omit<NonNullable<Machine['unattendedInstall']>, 'version'>
+
 /** Pauses of a controller between two failed attempts, in ms (cosi-project/runtime). */
 const FIRST_RETRY_MS = 500
 const MOST_RETRY_MS = 60_000
@@ -206,12 +208,19 @@ const MOST_RETRY_MS = 60_000
  * again by itself.
  */
 export const unattendedInstall = async (machine: Machine, signal: AbortSignal): Promise<void> => {
-  const says = (what: string): void =>
-    machine.journal.kernel(
-      `[talos] ${what} {"component": "controller-runtime", "controller": "runtime.UnattendedInstallController"}`,
-    )
-  const report = (status: Machine['unattendedInstall']): void => {
-    machine.unattendedInstall = status
+  const says = (what: string, fields: Readonly<Record<string, string>> = {}): void => {
+    const all = {
+      component: 'controller-runtime',
+      controller: 'runtime.UnattendedInstallController',
+      ...fields,
+    }
+    const told = Object.entries(all).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
+    machine.journal.kernel(`[talos] ${what} {${told.join(', ')}}`)
+  }
+  const report = (status: Told | null): void => {
+    const { unattendedInstall: last } = machine
+    if (last !== null && last.phase === status?.phase && last.error === status.error) return
+    machine.unattendedInstall = status && { ...status, version: (last?.version ?? 0) + 1 }
     machine.evaluate()
     machine.journal.changed()
   }
@@ -240,7 +249,7 @@ export const unattendedInstall = async (machine: Machine, signal: AbortSignal): 
     }
     report({ phase: 'installing', error: '' })
     const image = imageOf(machine, wanted)
-    says(`installing Talos to /dev/${disk.name} with ${image}`)
+    says('installing Talos', { disk: `/dev/${disk.name}`, image })
     const problem = await installTalos(machine, disk, image, machine.config!, signal)
     if (problem === null) {
       says('install successful')
@@ -255,7 +264,8 @@ export const unattendedInstall = async (machine: Machine, signal: AbortSignal): 
     // What the installer has left of META counts as an installation.
     machine.hasMeta = machine.disk.state.installed !== null
     report({ phase: 'failed', error: problem })
-    says(`failed to run installer: ${problem}`)
+    // Controllers that end with an error are started again (cosi-project/runtime, run.go).
+    says('controller failed', { error: `failed to run installer: ${problem}` })
     await machine.takes(Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 1.5 ** attempt), signal)
   }
 }

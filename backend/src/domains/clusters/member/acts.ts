@@ -1,5 +1,6 @@
 import type { Pull } from '#talos/client/pulls.ts'
 import type { Installation } from '#talos/client/installation.ts'
+import type { UnattendedInstall } from '#talos/client/unattended-install.ts'
 import { atTime } from '../sentences.ts'
 import type { Place } from '../../../db/columns.ts'
 import type { Job } from '../../../engine/engine.ts'
@@ -12,6 +13,19 @@ export interface SeenService {
   readonly message: string
   /** What the service pulls before it runs; null if nothing is known of a pull. */
   readonly pull?: Pull | null
+}
+
+/** An installation by Talos itself, as it was seen over several queries. */
+export interface SeenUnattended extends UnattendedInstall {
+  /** Why the last attempt failed that has ended; null if none was seen to fail. */
+  readonly lastError: string | null
+  /** How long phase and error have been seen unchanged, in ms. */
+  readonly unchangedMs: number
+  /**
+   * Time since something was seen for the first time, in ms: a message of Talos or of the
+   * installer, or a failure. Attempts that repeat what was seen before are nothing new.
+   */
+  readonly sinceNewsMs: number
 }
 
 /** The observed state of a server. */
@@ -33,6 +47,8 @@ export type Seen =
       readonly services: Readonly<Record<string, SeenService>>
       /** What is installed on the server's disk; null if not queried. */
       readonly installation: Installation | null
+      /** The installation by Talos itself, since 1.14; null without one, or if not queried. */
+      readonly unattended: SeenUnattended | null
       /** Conditions that Talos reports as unmet. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
       /**
@@ -128,7 +144,13 @@ export type ServerAct =
    */
   | { readonly act: 'note-wiped'; readonly at: Place }
   | { readonly act: 'forget'; readonly at: Place }
-  | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
+  /** `sinceNewsMs`: time since progress was seen, in ms, from which the time limit counts. */
+  | {
+      readonly act: 'wait'
+      readonly at: Place
+      readonly reason: string
+      readonly sinceNewsMs?: number
+    }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
   /** Nothing to do: the server was released, has failed, or waits for its turn in a change. */
   | { readonly act: 'rest'; readonly at: Place }

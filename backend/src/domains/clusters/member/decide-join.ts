@@ -5,6 +5,7 @@ import type { Installation } from '#talos/client/installation.ts'
 import { pullText } from '../create/etcd-order.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
 import type { MemberRow } from '../store.ts'
+import { installsItself, isInstallingItself } from './unattended.ts'
 import {
   minute,
   type Around,
@@ -147,8 +148,9 @@ function joinFromMaintenance(
  * during the installation. The services of a cluster member are listed only after the final boot.
  */
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
-  seen.stage === 'running' ||
-  (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
+  !isInstallingItself(seen) &&
+  (seen.stage === 'running' ||
+    (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services))
 
 /**
  * The failure as text. If the installer hangs, there is no failure, so the text is the last message
@@ -209,9 +211,11 @@ function joinSecured(
       reason: `${failedBefore(server)}The disk of ${server.name} was wiped, but Talos notices that only after a restart. It is restarted by force, because any other restart would wait for the wiped disk`,
     }
   // Talos that runs from memory starts no services. In Talos 1.13 and earlier it skips the
-  // installation only if it has found META at boot.
+  // installation only if it has found META at boot. Since Talos 1.14 the disk is half installed
+  // while the installer works.
   if (
     server.secured_at === null &&
+    !isInstallingItself(seen) &&
     seen.installation?.state === 'half' &&
     (isStarted || seen.isInstallSkipped)
   )
@@ -222,6 +226,8 @@ function joinSecured(
       disk: seen.installation.disk,
       reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is reset, to be installed`,
     }
+  if (server.secured_at === null && seen.unattended !== null && isInstallingItself(seen))
+    return installsItself(server, around, seen, seen.unattended)
   if (!isStarted) {
     // The server boots twice: before the installation and, after a restart, from its disk.
     const at =

@@ -81,12 +81,15 @@ export function patiently(server: MemberRow, around: Around, act: ServerAct): Se
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)
   if (patience === undefined || others === null) return act
-  const waited = Math.min(
+  const lasted = Math.min(
     elapsedMs(around, server.at_since),
     elapsedMs(around, others),
     around.upMs,
   )
-  return waited < patience ? act : fail(act.at, `Not done after ${lasting(waited)}. ${act.reason}`)
+  const { sinceNewsMs: quiet = Infinity } = act
+  if (Math.min(lasted, quiet) < patience) return act
+  const isRepeated = quiet < lasted ? `, and nothing new for ${lasting(quiet)}` : ''
+  return fail(act.at, `Not done after ${lasting(lasted)}${isRepeated}. ${act.reason}`)
 }
 
 /**

@@ -44,8 +44,19 @@ const cases = spread(
   2,
 )
 
+/** Talos 1.14 tries again by itself, while it boots. */
+const unattended = {
+  talos: 'v1.14.1',
+  fault: { kind: 'fail-install', times: 1_000, when: 'before-partitioning' },
+  begins: /controller failed .*UnattendedInstallController/,
+  says: /attempt (?:[2-9]|\d\d+)\b.* failed: task "upgrade" failed: exit code 1: failed to zero blockdevice \/dev\/\w+: input\/output error/i,
+} as const
+
 // The clock of this world jumps, so no other test uses it.
-const world = await clusterWorld({ servers: cases.length })
+const world = await clusterWorld({
+  servers: 1 + cases.length,
+  special: { 1: { talos: unattended.talos } },
+})
 
 test(
   "if an installation does not finish, its step shows Talos's error message",
@@ -53,11 +64,14 @@ test(
   async () => {
     world.simulator.world.clock.setSpeed(realSpeed * hurry)
     const shown = async (
-      { fault, begins, says }: (typeof cases)[number],
+      { fault, begins, says, ...of }: (typeof cases)[number] | typeof unattended,
       node: Server,
     ): Promise<string> => {
       await addFault(world.machine(node), fault)
-      const { operation } = await world.create([node])
+      const { operation } = await world.create(
+        [node],
+        'talos' in of ? { talos_version: of.talos, kubernetes_version: 'v1.37.0' } : {},
+      )
       const lines = world.machine(node).journal.kernelLines
       await world.until(
         async () => lines.since(0),
@@ -70,8 +84,10 @@ test(
       )
       return operation.id
     }
-    const nodes = world.take(cases.length)
-    const operations = await Promise.all(cases.map((one, i) => shown(one, nodes[i]!)))
+    const nodes = world.take(1 + cases.length)
+    const operations = await Promise.all(
+      [unattended, ...cases].map((one, i) => shown(one, nodes[i]!)),
+    )
 
     const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
     // talosctl can inspect a hanging machine, although there is no Kubernetes yet.

@@ -10,10 +10,12 @@ import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
 import { readPull } from '#talos/client/pulls.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
+import { readUnattendedInstall } from '#talos/client/unattended-install.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './acts.ts'
 import type { MemberTurn } from './run.ts'
+import { follow, type Followed } from './unattended.ts'
 
 type Secured = Extract<Seen, { kind: 'secured' }>
 type Trouble = Pick<Secured, 'trouble' | 'isInstallSkipped' | 'last'>
@@ -25,11 +27,12 @@ interface Asked {
   /** The phase of a restart, and when it was seen first. */
   readonly restart: { readonly phase: string; readonly since: number } | null
 }
-/**
- * The last query of each joining server's log: attempt, stage, time and what it showed. Keyed by
- * queue key. In memory only.
- */
-export type AskedTroubles = Map<string, Asked>
+/** What earlier queries of joining servers have shown, by queue key. In memory only. */
+export interface Looks {
+  /** The last query of the log: attempt, stage, time and what it showed. */
+  readonly asked: Map<string, Asked>
+  readonly followed: Map<string, Followed>
+}
 
 /**
  * Age of an installation, in ms, after which the server's log is queried for a failure. After a
@@ -70,7 +73,27 @@ export async function adminOf({
 }
 
 /** Queries a server of a cluster, and decides whether to query its log for a failure too. */
-export async function lookAt(turn: MemberTurn, asked: AskedTroubles): Promise<Seen> {
+export async function lookAt(turn: MemberTurn, looks: Looks): Promise<Seen> {
+  const seen = await lookWithLog(turn, looks.asked)
+  const { key } = turn.job
+  if (turn.m.secured_at !== null || turn.m.wanted !== 'joined') looks.followed.delete(key)
+  if (seen.kind !== 'secured' || seen.unattended === null) return seen
+  const { job, m } = turn
+  const { trouble, last, unattended } = seen
+  const now = follow(looks.followed.get(key), job.now(), m.sends, unattended, [trouble, last])
+  looks.followed.set(key, now)
+  return {
+    ...seen,
+    unattended: {
+      ...unattended,
+      lastError: now.lastError,
+      unchangedMs: job.elapsedMs(now.since),
+      sinceNewsMs: job.elapsedMs(now.newsAt),
+    },
+  }
+}
+
+async function lookWithLog(turn: MemberTurn, asked: Looks['asked']): Promise<Seen> {
   const { parts, job, m } = turn
   try {
     // If true, the log is queried at once at each new stage: Talos restarts within seconds after a
@@ -200,11 +223,21 @@ async function lookSecured(
             : null
         const installation =
           isUp && expected.askInstallation ? await readInstallation(client) : null
+        const unattended =
+          machine.stage === 'booting' && expected.askInstallation
+            ? await readUnattendedInstall(client)
+            : null
         return {
           kind: 'secured',
           ...machine,
           services: Object.fromEntries(byId),
           installation,
+          unattended: unattended && {
+            ...unattended,
+            lastError: null,
+            unchangedMs: 0,
+            sinceNewsMs: 0,
+          },
           askedTrouble: trouble !== null,
           trouble: trouble?.reason ?? null,
           isInstallSkipped: trouble?.isInstallSkipped ?? false,

@@ -17,7 +17,7 @@ import { configure } from './configuring.ts'
 import { decideBlind, decideServer } from './decide-server.ts'
 import { aroundOf, type Seen, type ServerAct } from './acts.ts'
 import { lastLines } from './failure-log.ts'
-import { adminOf, type AskedTroubles, lookAt } from './look.ts'
+import { adminOf, lookAt, type Looks } from './look.ts'
 import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
 import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
@@ -29,7 +29,7 @@ import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 const joiningMs = 3_000
 
 export function memberReconciler(parts: ClusterParts): Reconciler {
-  const asked: AskedTroubles = new Map()
+  const looks: Looks = { asked: new Map(), followed: new Map() }
   const mends: Mends = new Map()
 
   /** Removes a wiped server from etcd and Kubernetes, then releases it. */
@@ -141,7 +141,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
     // The server has joined: from now on the cluster's reconciler watches Kubernetes, and the
     // contact loop of the servers domain watches the machine.
     if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
-    const seen = await lookAt(turn, asked)
+    const seen = await lookAt(turn, looks)
     return perform(turn, decideServer(m, around, seen), seen)
   }
 
