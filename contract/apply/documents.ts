@@ -4,9 +4,11 @@
  * left out has the default of the API; where the API has none, the field isn't managed.
  */
 import * as z from 'zod/mini'
+import { NewSnapshotSchedule } from '../clusters/changes/snapshots.ts'
+import { MaintenanceWindow } from '../clusters/changes/window.ts'
 import { ClusterServer, NewCluster } from '../clusters/clusters.ts'
 import { DatacenterInput } from '../datacenters.ts'
-import { NewImage } from '../images.ts'
+import { ExtensionNames, KernelArgs, NewImage } from '../images.ts'
 import { OfferChange } from '../marketplace/offers.ts'
 import { NewJoinToken } from '../join-tokens.ts'
 import { nameOf } from '../names.ts'
@@ -87,7 +89,15 @@ const ClusterMember = z.strictObject({
   server: serverName,
   ...z.omit(ClusterServer, { node_id: true, patch: true }).shape,
 })
-/** The fields of a cluster are fixed at its creation, except the subnets. */
+/** The schedule of a cluster's snapshots, with the name of the store. */
+const ClusterSnapshots = z.strictObject({
+  store: nameOf('Store'),
+  ...z.omit(NewSnapshotSchedule, { store_id: true }).shape,
+})
+/**
+ * A running cluster is changed as its document says. The datacenter, the VLAN and the networks of a
+ * cluster are fixed at its creation.
+ */
 export const ClusterDocument = z.strictObject({
   kind: z.literal('cluster'),
   ...z.omit(NewCluster, {
@@ -108,6 +118,13 @@ export const ClusterDocument = z.strictObject({
     .check(z.minLength(1, 'A cluster needs a server'), z.maxLength(500)),
   /** Names of the assigned subnets. If they are left out, the assignment isn't managed. */
   subnets: z.optional(z.array(nameOf('Subnet')).check(z.maxLength(200))),
+  /** Extensions of every server. If they are left out, they aren't managed. */
+  extensions: z.optional(ExtensionNames),
+  kernel_args: z.optional(KernelArgs),
+  /** null: the cluster has no window. If it is left out, it isn't managed. */
+  maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
+  /** null: the cluster has no schedule. If it is left out, it isn't managed. */
+  snapshots: z.optional(z.nullable(ClusterSnapshots)),
 })
 
 /**

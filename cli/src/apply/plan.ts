@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Applied, AppliedKind } from '#contract/apply/applied.ts'
 import type { AnyDocument, DocumentKind } from '#contract/apply/documents.ts'
+import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { Context } from '../command.ts'
@@ -24,6 +25,10 @@ export interface Run {
   readonly confirmedDisks: readonly ConfirmedDisk[]
   /** Names of servers that may be lost. */
   readonly confirmedLoss: readonly string[]
+  /** Whether each change of a cluster is followed to its end. */
+  readonly waits: boolean
+  /** When changes of running clusters begin; null: at once. */
+  readonly start: ChangeStart | null
   /** Calls the API as part of the set, so that created objects are recorded. */
   call<O extends Operation>(
     operation: O,
@@ -53,9 +58,12 @@ export interface Step {
   readonly note?: string
   /** The document; null for an object that is removed. */
   readonly placed: Placed | null
+  /** The plan of a change of a running cluster, as it is now. */
+  readonly plan?: ClusterPlan
   /** Order of the steps; see `ranks`. */
   readonly rank: number
-  run(run: Run): Promise<void>
+  /** Resolves to `begun` if the step has started an operation that has not ended. */
+  run(run: Run): Promise<void | 'begun'>
 }
 
 /**
@@ -77,6 +85,9 @@ export const ranks = {
   image: 140,
   patch: 150,
   cluster: 160,
+  settings: 162,
+  change: 164,
+  configure: 166,
   assign: 170,
   offer: 180,
   datacenterRemove: 900,
@@ -96,6 +107,8 @@ export interface Plan {
   readonly waiting: Waiting[]
   /** Sentences that need no action. */
   readonly notes: string[]
+  /** What the documents ask for and the run leaves, because nobody has confirmed it by name. */
+  readonly withheld: string[]
   unchanged: number
 }
 
@@ -114,6 +127,8 @@ export interface Planning {
   readonly set: string
   /** Null without `--prune`. */
   readonly prune: PruneOptions | null
+  /** Names of the servers that may leave their clusters, which wipes them. */
+  readonly removable: ReadonlySet<string>
   readonly plan: Plan
   /**
    * Objects that the documents describe, by kind and id: they aren't pruned, and those of another

@@ -12,6 +12,8 @@ import { openWorld } from './world.ts'
 export interface PlanOptions {
   readonly set: string
   readonly prune: PruneOptions | null
+  /** Names of the servers that may leave their clusters, which wipes them. */
+  readonly removable?: readonly string[]
 }
 
 /** An object of another set that the documents describe: the run moves it to their set. */
@@ -65,14 +67,28 @@ function demandPruned({ plan, prune, set }: Planning): void {
   }
 }
 
+/** `--remove-server` names only servers that leave a cluster, so that a slip is noticed. */
+function demandRemoved({ plan, removable }: Planning): void {
+  const leaving = new Set(
+    plan.steps.flatMap(({ changes, plan: change }) =>
+      change?.kind === 'shrink' ? changes.map(({ field }) => field) : [],
+    ),
+  )
+  const idle = [...removable].find((name) => !leaving.has(name))
+  if (idle !== undefined && plan.problems.length === 0 && plan.waiting.length === 0)
+    throw new CliError('usage', `--remove-server ${oneLine(idle)} removes nothing`, {
+      hint: 'It names a server of a cluster whose document no longer names the server',
+    })
+}
+
 /** @throws CliError if the installation can't be read, or an option is wrong */
 export async function makePlan(
   context: Context,
   documents: readonly Placed[],
-  { set, prune }: PlanOptions,
+  { set, prune, removable = [] }: PlanOptions,
 ): Promise<WholePlan> {
   const { first, problems } = byName(documents)
-  const plan: Plan = { steps: [], problems, waiting: [], notes: [], unchanged: 0 }
+  const plan: Plan = { steps: [], problems, waiting: [], notes: [], withheld: [], unchanged: 0 }
   const world = openWorld(context.api)
   const planning: Planning = {
     context,
@@ -81,6 +97,7 @@ export async function makePlan(
     defined: new Set(first.keys()),
     set,
     prune,
+    removable: new Set(removable),
     plan,
     described: new Set(),
     referred: new Map(),
@@ -91,6 +108,7 @@ export async function makePlan(
     const some = documents.filter(({ document }) => document.kind === kind.kind)
     if (some.length > 0) await kind.plan(planning, some)
   }
+  demandRemoved(planning)
   const applied = await planning.world.applied()
   const isDescribed = (a: Applied) => planning.described.has(keyOf(a.kind, a.id))
   if (prune) {
@@ -130,8 +148,8 @@ export const isEmpty = ({ steps, moving }: WholePlan): boolean =>
   steps.length === 0 && moving.objects.length === 0
 
 /** Whether nothing differs, as far as this can be compared. */
-export const isSame = ({ steps, moving }: WholePlan): boolean =>
-  steps.every((s) => s.does === 'send') && moving.objects.length === 0
+export const isSame = ({ steps, moving, withheld }: WholePlan): boolean =>
+  steps.every((s) => s.does === 'send') && moving.objects.length === 0 && withheld.length === 0
 
 /** "2 objects move here from the set rack-a". */
 export const movingText = ({ moving: { objects, from } }: WholePlan): string =>

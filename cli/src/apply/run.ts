@@ -1,6 +1,5 @@
 /** Carries out a plan, one step after the other, and says of each line what became of it. */
 import type { DocumentKind } from '#contract/apply/documents.ts'
-import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { Context } from '../command.ts'
 import { CliError, exitCodes } from '../exit.ts'
 import { watch } from '../watch.ts'
@@ -9,7 +8,8 @@ import type { World } from './world.ts'
 
 export interface Outcome {
   readonly step: Step
-  readonly result: 'done' | 'failed' | 'not_done'
+  /** `begun`: the step has started an operation that has not ended. */
+  readonly result: 'done' | 'begun' | 'failed' | 'not_done'
   readonly error?: CliError
 }
 
@@ -35,7 +35,7 @@ function openRun(
   context: Context,
   world: World,
   set: string,
-  { confirmedDisks, confirmedLoss }: Pick<Run, 'confirmedDisks' | 'confirmedLoss'>,
+  options: Pick<Run, 'confirmedDisks' | 'confirmedLoss' | 'waits' | 'start'>,
 ): Run & { readonly operations: ReadonlyMap<string, string> } {
   const made = new Map<string, string>()
   const operations = new Map<string, string>()
@@ -49,8 +49,7 @@ function openRun(
   }
   return {
     context,
-    confirmedDisks,
-    confirmedLoss,
+    ...options,
     operations,
     call: (operation, ask, version) => context.api.call(operation, ask as never, { version, set }),
     async idOf(kind, name) {
@@ -81,21 +80,16 @@ export async function runSteps(
     steps,
     world,
     set,
-    confirmedDisks,
-    confirmedLoss,
-    waits,
-  }: {
+    ...options
+  }: Pick<Run, 'confirmedDisks' | 'confirmedLoss' | 'waits' | 'start'> & {
     steps: readonly Step[]
     world: World
     set: string
-    confirmedDisks: readonly ConfirmedDisk[]
-    confirmedLoss: readonly string[]
-    waits: boolean
   },
   tell: (outcome: Outcome) => void,
 ): Promise<Outcome[]> {
   const { terminal } = context
-  const run = openRun(context, world, set, { confirmedDisks, confirmedLoss })
+  const run = openRun(context, world, set, options)
   const stop = terminal.interrupted()
   const outcomes: Outcome[] = []
   const add = (outcome: Outcome) => {
@@ -110,8 +104,7 @@ export async function runSteps(
       continue
     }
     try {
-      await step.run(run)
-      add({ step, result: 'done' })
+      add({ step, result: (await step.run(run)) ?? 'done' })
     } catch (error) {
       failed =
         error instanceof CliError
@@ -123,7 +116,7 @@ export async function runSteps(
     }
   }
   if (failed) throw new Stopped(failed, outcomes)
-  if (waits) for (const id of run.operations.values()) await run.wait(id)
+  if (options.waits) for (const id of run.operations.values()) await run.wait(id)
   return outcomes
 }
 

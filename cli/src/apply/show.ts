@@ -1,8 +1,11 @@
 /** Plans and their outcomes as text and as JSON. */
+import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { collapse, diffLines } from '#contract/servers/diff.ts'
+import { diskSentence } from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
+import { stepsText } from '../commands/cluster-changes/plan-text.ts'
 import { type Colour, paint, type Terminal } from '../terminal.ts'
-import { cut, manyLines, oneLine } from '../text.ts'
+import { cut, manyLines, oneLine, words } from '../text.ts'
 import type { Problem } from './files.ts'
 import type { Change, Does, Step } from './plan.ts'
 import { movingText, type WholePlan } from './planning.ts'
@@ -73,6 +76,20 @@ function changeText(
 const titleOf = ({ kind, name, note }: Step): string =>
   `${kind} ${oneLine(name)}${note === undefined ? '' : ` (${oneLine(note)})`}`
 
+/** The plan of a change of a running cluster: its warnings, and the steps of each server. */
+const changePlanText = (terminal: Terminal, plan: ClusterPlan): string =>
+  [
+    ...plan.warnings.map((warning) => `Warning: ${oneLine(warning)}\n`),
+    ...(plan.groups.length === 0 ? [] : [stepsText(terminal, plan)]),
+    ...plan.disks.map((disk) => `${oneLine(diskSentence(disk))}. It will be wiped\n`),
+    ...plan.losses.map(({ reason }) => `${oneLine(reason)}\n`),
+    ...plan.differences.map(
+      ({ name, diff }) => `${oneLine(name)}:\n${manyLines(diff.trimEnd())}\n`,
+    ),
+  ]
+    .join('')
+    .replaceAll(/^(?=.)/gm, '    ')
+
 /** `isWhole`: also the fields of objects that are created, and texts with their lines. */
 export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean): string {
   const lines = plan.steps.map((step) => {
@@ -81,7 +98,8 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
     const changes = step.does === 'create' && !isWhole ? [] : step.changes
     return (
       (colour ? paint(terminal, colour, title) : title) +
-      changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('')
+      changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('') +
+      (step.plan ? changePlanText(terminal, step.plan) : '')
     )
   })
   const count = (...does: readonly Does[]) => plan.steps.filter((s) => does.includes(s.does)).length
@@ -91,6 +109,7 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
     `${count('remove')} to remove`,
     `${plan.unchanged} unchanged`,
     ...(plan.waiting.length > 0 ? [`${plan.waiting.length} waiting`] : []),
+    ...(plan.withheld.length > 0 ? [`${plan.withheld.length} not confirmed`] : []),
   ].join(', ')
   return [
     ...lines,
@@ -98,7 +117,7 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
       ({ kind, name, reason }) => `  ${kind} ${oneLine(name)} waits: ${oneLine(reason)}\n`,
     ),
     ...(plan.moving.objects.length > 0 ? [`${movingText(plan)}\n`] : []),
-    ...plan.notes.map((note) => `${oneLine(note)}\n`),
+    ...[...plan.withheld, ...plan.notes].map((note) => `${oneLine(note)}\n`),
     `${summary}\n`,
   ].join('')
 }
@@ -123,8 +142,9 @@ const verbs: Readonly<Record<Does, string>> = {
   remove: 'removed',
 }
 export function outcomeText(terminal: Terminal, { step, result, error }: Outcome): string {
-  const word = result === 'done' ? verbs[step.does] : result === 'failed' ? 'failed' : 'not done'
-  const colour: Colour = result === 'done' ? 'green' : result === 'failed' ? 'red' : 'dim'
+  const word = result === 'done' ? verbs[step.does] : words(result)
+  const colour: Colour =
+    result === 'done' || result === 'begun' ? 'green' : result === 'failed' ? 'red' : 'dim'
   const where =
     result === 'failed' && step.placed ? ` (${oneLine(step.placed.file)}:${step.placed.line})` : ''
   return `${paint(terminal, colour, word.padEnd(8))}  ${step.kind} ${oneLine(step.name)}${error ? `: ${oneLine(error.message)}${where}` : ''}\n`
@@ -138,6 +158,7 @@ const stepJson = (step: Step) => ({
   name: step.name,
   changes: step.changes,
   note: step.note ?? null,
+  plan: step.plan ?? null,
   ...placeOf(step),
 })
 
@@ -147,6 +168,7 @@ export const planJson = ({
   waiting,
   problems,
   notes,
+  withheld,
   unchanged,
   set,
   moving,
@@ -162,6 +184,7 @@ export const planJson = ({
   })),
   unchanged,
   notes,
+  withheld,
   problems,
 })
 export const outcomesJson = (outcomes: readonly Outcome[]) =>

@@ -9,8 +9,10 @@ import { type JoinToken, joinTokenList } from '#contract/join-tokens.ts'
 import { type Subnet, subnetList } from '#contract/network/subnets.ts'
 import { type Offer, offerList } from '#contract/marketplace/offers.ts'
 import type { Operation } from '#contract/operation.ts'
+import { type OfferedTalos, versionList } from '#contract/versions.ts'
 import type { Page } from '#contract/page.ts'
 import { type Patch, patchList } from '#contract/patches.ts'
+import { type Store, storeList } from '#contract/storage/stores.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import type { Api } from '../api/client.ts'
 
@@ -41,12 +43,18 @@ export type World = ReturnType<typeof openWorld>
 export function openWorld(api: Api) {
   const patches = new Map<string, Promise<Patch[]>>()
   return {
+    api,
     datacenters: once(() => everything<Datacenter>(api, datacenterList)),
     joinTokens: once(() => everything<JoinToken>(api, joinTokenList)),
     servers: once(() => everything<Server>(api, serverList)),
     subnets: once(() => everything<Subnet>(api, subnetList)),
     images: once(() => everything<Image>(api, imageList)),
     clusters: once(() => everything<Cluster>(api, clusterList)),
+    /** The newest Talos version of each minor, newest first. */
+    versions: once(
+      async (): Promise<OfferedTalos[]> => (await api.call(versionList, { query: {} })).items,
+    ),
+    stores: once(() => everything<Store>(api, storeList)),
     offers: once(() => everything<Offer>(api, offerList)),
     /** The patches that users have written for a server. */
     patchesOf(serverId: string): Promise<Patch[]> {

@@ -4,15 +4,18 @@ import { defaultSet, SetName } from '#contract/apply/applied.ts'
 import { type DocumentKind, documentKinds } from '#contract/apply/documents.ts'
 import { counted } from '#contract/words.ts'
 import { kinds } from '../apply/kinds.ts'
-import { readDocuments } from '../apply/files.ts'
+import { type Placed, readDocuments } from '../apply/files.ts'
 import { isEmpty, isSame, makePlan, moveObjects, type WholePlan } from '../apply/planning.ts'
 import { type Outcome, runSteps, Stopped } from '../apply/run.ts'
 import { outcomesJson, outcomeText, planJson, planText, problemsText } from '../apply/show.ts'
+import { openOperations } from '../apply/running/start.ts'
 import { openWorld } from '../apply/world.ts'
 import { documentsText } from '../apply/write.ts'
 import { command, type Command, type Context, type Given, type Operands } from '../command.ts'
 import { CliError, exitCodes } from '../exit.ts'
 import { oneLine } from '../text.ts'
+import { watch } from '../watch.ts'
+import { changeOptions, demandTime } from './cluster-changes/run-change.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
 import { lossOption } from './confirm-loss.ts'
 
@@ -35,6 +38,12 @@ const planOptions = {
     many: true,
     help: 'With --prune, also remove this cluster, which wipes its servers',
   },
+  'remove-server': {
+    kind: 'text',
+    value: 'SERVER',
+    many: true,
+    help: 'A server that may leave its cluster because its document no longer names it: it is drained, wiped and removed',
+  },
   set: {
     kind: 'text',
     value: 'NAME',
@@ -49,7 +58,14 @@ type PlanOptions = Given<Operands, typeof planOptions>['options']
  */
 async function planOf(
   context: Context,
-  { file, prune, 'prune-cluster': clusters, set = defaultSet }: PlanOptions,
+  {
+    file,
+    prune,
+    'prune-cluster': clusters,
+    'remove-server': removable,
+    set = defaultSet,
+  }: PlanOptions,
+  waits = false,
 ): Promise<WholePlan> {
   if (file.length === 0) throw new CliError('usage', 'Name the files: -f FILE or -f DIR')
   if (clusters.length > 0 && !prune) throw new CliError('usage', '--prune-cluster needs --prune')
@@ -61,13 +77,36 @@ async function planOf(
   // A folder that was emptied by mistake must not remove everything.
   if (documents.length === 0)
     throw new CliError('usage', 'The files contain no documents', { hint })
+  if (waits) await settle(context, documents)
   const plan = await makePlan(context, documents, {
     set: name.data,
     prune: prune ? { clusters } : null,
+    removable,
   })
   if (plan.problems.length > 0)
     throw new CliError('conflict', problemsText(plan.problems), { hint })
   return plan
+}
+
+/**
+ * Waits for the changes of the documents' clusters that run already, such as those of an apply that
+ * was interrupted. Their outcome is in the plan that is made afterwards.
+ */
+async function settle(context: Context, documents: readonly Placed[]): Promise<void> {
+  const names = new Set(
+    documents.flatMap(({ document }) => (document.kind === 'cluster' ? [document.name] : [])),
+  )
+  if (names.size === 0) return
+  for (const { id, name } of await openWorld(context.api).clusters())
+    if (names.has(name))
+      for (const { id: operationId } of await openOperations(context.api, id))
+        await watch(context, operationId, 'err')
+}
+
+/** When the changes of running clusters begin; null: at once. @throws CliError */
+function startOf({ at, 'in-window': in_window }: { at: string | undefined; 'in-window': boolean }) {
+  if (at !== undefined) demandTime(at)
+  return at === undefined && !in_window ? null : { ...(at !== undefined && { at }), in_window }
 }
 
 /**
@@ -99,10 +138,13 @@ export const applyCommands: Command[] = [
       ...planOptions,
       ...confirmOption,
       ...lossOption,
+      at: changeOptions.at,
+      'in-window': changeOptions['in-window'],
+      'dry-run': { kind: 'flag', help: 'Only show the plan' },
       yes: { kind: 'flag', help: 'Do not ask for confirmation; required if there is no terminal' },
       wait: {
         kind: 'flag',
-        help: 'Wait until the clusters that are created are ready, and show their steps',
+        help: 'Wait until every cluster is ready and changed, and show the steps. A change that runs already is awaited first',
       },
     },
     examples: [
@@ -113,9 +155,9 @@ export const applyCommands: Command[] = [
     async run(context, { options }) {
       const { terminal, json, show } = context
       const disks = confirmedDisks(options['confirm-disk'])
-      const plan = await planOf(context, options)
+      const plan = await planOf(context, options, options.wait && !options['dry-run'])
       if (!json) terminal.out(planText(terminal, plan, false))
-      if (isEmpty(plan)) {
+      if (isEmpty(plan) || options['dry-run']) {
         if (json) show(planJson(plan), () => '')
         return exitCodes.ok
       }
@@ -133,6 +175,7 @@ export const applyCommands: Command[] = [
         confirmedDisks: disks,
         confirmedLoss: options['confirm-loss'],
         waits: options.wait,
+        start: startOf(options),
       }
       try {
         const outcomes = await runSteps(context, run, tell)

@@ -41,6 +41,7 @@ import { offerList } from '#contract/marketplace/offers.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
 import { type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { type RunningClusters, serveRunning } from './running.ts'
 import { startApi, type TestApi } from './api.ts'
 import { aCluster, aDatacenter, anOperation, aServer, id, pageOf } from './things.ts'
 
@@ -56,6 +57,8 @@ export interface Installation {
   readonly patches: Patch[]
   readonly clusters: Cluster[]
   readonly applied: Applied[]
+  readonly operations: Operation[]
+  readonly running: RunningClusters
   /** Called before a subnet is created; may throw the API's refusal. */
   beforeSubnet: () => void
 }
@@ -85,6 +88,8 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     patches: [],
     clusters: [],
     applied: [],
+    operations: [],
+    running: { refused: {}, extensions: new Map(), changes: [] },
     beforeSubnet: () => undefined,
   }
   let next = 1000
@@ -271,12 +276,13 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
   })
 
   api.on(clusterList, () => pageOf(all.clusters))
-  const operations: Operation[] = []
-  const began = (kind: Operation['kind']): Operation => {
-    const operation = anOperation({ id: newId(), kind })
-    operations.push(operation)
+  const began = (kind: Operation['kind'], clusterId = id(20)): Operation => {
+    const target = { kind: 'cluster' as const, id: clusterId, name: 'web' }
+    const operation = anOperation({ id: newId(), kind, target })
+    all.operations.push(operation)
     return operation
   }
+  Object.assign(all.running, serveRunning(api, { ...all, began }))
   api.on(clusterCreate, ({ body }) => {
     const members = body.servers.map(({ node_id, role, workload_disks }) => ({
       node_id,
@@ -318,11 +324,13 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     }
     return { operation: began('clusterSubnetsAssign') }
   })
-  api.on(operationGet, ({ params }) => ({
-    ...one(operations, params.id),
-    status: 'done' as const,
-    ended_at: at,
-  }))
+  // An operation ends when it is read; one that has failed stays so.
+  api.on(operationGet, ({ params }) => {
+    const operation = one(all.operations, params.id)
+    return operation.status === 'failed'
+      ? operation
+      : Object.assign(operation, { status: 'done', ended_at: at })
+  })
 
   api.on(offerList, () => pageOf([]))
 

@@ -4,10 +4,8 @@ import {
   type Cluster,
   clusterCreate,
   clusterDelete,
-  endpointHost,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
-import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { canAssignSubnet, clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { canJoinCluster, type Server } from '#contract/servers/servers.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
@@ -25,15 +23,10 @@ import {
   refuse,
   type Run,
 } from '../plan.ts'
+import { hostOf } from '../running/difference.ts'
+import { planImages, planRunning } from '../running/planning.ts'
+import { planSettings, settingsOf } from '../running/settings.ts'
 import { type FoundServer, isFreed, serverFinder } from '../servers.ts'
-
-/** An endpoint in one spelling: `https://10.0.4.10:6443` and `10.0.4.10` are the same. */
-function hostOf(endpoint: string): string {
-  const host = endpointHost(endpoint)
-  const address = parseAddress(host)
-  return address ? formatAddress(address) : host.toLowerCase()
-}
-const versionOf = (version: string | undefined): string | undefined => version?.replace(/^v/, '')
 
 type Member = ClusterDocument['servers'][number]
 const memberOf = ({
@@ -78,35 +71,6 @@ const documentOf = (c: Cluster, servers: readonly Server[]): ClusterDocument => 
   servers: c.servers.map(memberOf),
   subnets: c.subnets.map((s) => s.name).toSorted(),
 })
-
-/**
- * The fixed fields that differ between a cluster and its document, with both values. Fields that
- * the document leaves out aren't compared.
- */
-function differences(
-  c: Cluster,
-  d: ClusterDocument,
-): { field: string; now: unknown; wanted: unknown }[] {
-  const roles = (members: readonly { readonly name: string; readonly role: string }[]) =>
-    members
-      .map((m) => `${m.name} (${m.role})`)
-      .toSorted()
-      .join(', ')
-  const rows: readonly (readonly [field: string, now: unknown, wanted: unknown])[] = [
-    ['datacenter', c.datacenter.code, d.datacenter],
-    ['talos_version', versionOf(c.talos_version), versionOf(d.talos_version)],
-    ['kubernetes_version', versionOf(c.kubernetes_version), versionOf(d.kubernetes_version)],
-    ['endpoint', hostOf(c.endpoint), d.endpoint === undefined ? undefined : hostOf(d.endpoint)],
-    ['virtual_ip', c.virtual_ip, d.virtual_ip],
-    ['vlan_id', c.vlan_id, d.vlan_id],
-    ['pod_cidr', c.pod_cidr, d.pod_cidr],
-    ['service_cidr', c.service_cidr, d.service_cidr],
-    ['servers', roles(c.servers), roles(d.servers.map((m) => ({ name: m.server, role: m.role })))],
-  ]
-  return rows.flatMap(([field, now, wanted]) =>
-    wanted === undefined || wanted === now ? [] : [{ field, now, wanted }],
-  )
-}
 
 /**
  * The servers of a new cluster by name; null if one is missing or can't join. Adds the problems, or
@@ -156,7 +120,17 @@ const bodyOf = async (
   document: ClusterDocument,
   servers: ReadonlyMap<string, Server>,
 ): Promise<NewClusterInput> => {
-  const { kind: _kind, datacenter, servers: members, subnets: _subnets, ...fields } = document
+  const {
+    kind: _kind,
+    datacenter,
+    servers: members,
+    subnets: _subnets,
+    extensions: _extensions,
+    kernel_args: _arguments,
+    maintenance_window: _window,
+    snapshots: _snapshots,
+    ...fields
+  } = document
   return {
     ...fields,
     datacenter_id: await run.idOf('datacenter', datacenter),
@@ -335,6 +309,8 @@ export const clusters = planner<ClusterDocument>({
         const servers = serversOf(planning, one, find)
         if (!servers || !isPlaced || !hasSubnets) continue
         planCreation(planning, one, servers)
+        await planSettings(planning, one, null)
+        planImages(planning, one)
         await planSubnets(planning, one, null)
         continue
       }
@@ -347,22 +323,16 @@ export const clusters = planner<ClusterDocument>({
         )
         continue
       }
-      const different = differences(cluster, document)
-      for (const { field, now: is, wanted } of different)
-        refuse(
-          planning,
-          one,
-          `${field} of a cluster cannot be changed after its creation: it is ${String(is)}, not ${String(wanted)}`,
-          field,
-        )
       if (cluster.status === 'failed')
         planning.plan.notes.push(
           `The cluster ${cluster.name} has failed${cluster.reason ? `: ${cluster.reason}` : ''}`,
         )
-      if (different.length > 0 || !hasSubnets) continue
-      const before = planning.plan.steps.length
-      await planSubnets(planning, one, cluster)
-      if (planning.plan.steps.length === before) planning.plan.unchanged++
+      const { steps, problems, withheld, waiting } = planning.plan
+      const count = () => steps.length + problems.length + withheld.length + waiting.length
+      const before = count()
+      await planRunning(planning, one, cluster, find)
+      if (hasSubnets) await planSubnets(planning, one, cluster)
+      if (hasSubnets && count() === before) planning.plan.unchanged++
     }
   },
 
@@ -400,8 +370,9 @@ export const clusters = planner<ClusterDocument>({
 
   async export(world) {
     const servers = await world.servers()
-    return (await world.clusters())
-      .toSorted((a, b) => a.name.localeCompare(b.name))
-      .map((c) => documentOf(c, servers))
+    const documents: ClusterDocument[] = []
+    for (const c of (await world.clusters()).toSorted((a, b) => a.name.localeCompare(b.name)))
+      documents.push({ ...documentOf(c, servers), ...(await settingsOf(world.api, c)) })
+    return documents
   },
 })

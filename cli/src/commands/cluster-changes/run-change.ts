@@ -7,7 +7,6 @@ import {
   clusterChange,
   type ClusterChangeInput,
   clusterPlan,
-  type ClusterPlan,
 } from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
@@ -15,15 +14,12 @@ import { time } from '#contract/page.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import type { Context, Given, Operands } from '../../command.ts'
 import { CliError } from '../../exit.ts'
-import { table } from '../../table.ts'
 import * as noun from '../../nouns.ts'
-import type { Terminal } from '../../terminal.ts'
-import { manyLines, oneLine } from '../../text.ts'
+import { oneLine } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
-import { checksText } from '../checks.ts'
 import { confirmedDisks, confirmOption, withDisks } from '../confirm-disks.ts'
 import { lossOption, withLosses } from '../confirm-loss.ts'
-import { remedyCommands } from './remedies.ts'
+import { helps, planText } from './plan-text.ts'
 
 /** Options of every command that changes a cluster. */
 export const changeOptions = {
@@ -45,57 +41,13 @@ export const changeOptions = {
 
 type ChangeOptions = Given<Operands, typeof changeOptions>['options']
 
-const duration = (seconds: number | null): string =>
-  seconds === null
-    ? ''
-    : seconds < 90
-      ? `${Math.max(1, Math.round(seconds))} s`
-      : `${Math.round(seconds / 60)} min`
-
-/**
- * The commands that settle the reasons of the failed checks: `What helps: steelyard cluster
- * defragment web`.
- */
-const helps = (cluster: string, { checks }: ClusterPlan): string[] =>
-  remedyCommands(
-    cluster,
-    checks.flatMap((c) => c.remedies ?? []),
-  ).map((command) => `What helps: ${command}`)
-
-/** The steps of each server in order. */
-const stepsText = (terminal: Terminal, plan: ClusterPlan): string =>
-  table(
-    terminal,
-    plan.groups.flatMap((group) =>
-      group.steps.map((step, i) => ({ ...group, step, isFirst: i === 0 })),
-    ),
-    [
-      { title: 'SERVER', text: (s) => (s.isFirst ? (s.name ?? 'cluster') : '') },
-      { title: 'STEP', text: (s) => s.step.title },
-      {
-        title: 'DRAINED',
-        text: (s) => (s.isFirst && s.node_id !== null ? (s.drains ? 'yes' : 'no') : ''),
-      },
-      { title: 'REBOOT', text: (s) => (s.isFirst && s.node_id !== null ? s.reboots : '') },
-      { title: 'LAST TIME', text: (s) => (s.isFirst ? duration(s.took_s) : '') },
-    ],
-    'Nothing to do',
-  )
-
-/**
- * The plan as text: checks, the steps of each server in order, and how long they took last time.
- */
-function planText(terminal: Terminal, cluster: string, plan: ClusterPlan): string {
-  return [
-    checksText(terminal, plan.checks),
-    ...helps(cluster, plan).map((line) => `${line}\n`),
-    ...plan.warnings.map((warning) => `Warning: ${oneLine(warning)}\n`),
-    // A refused plan may have no steps.
-    ...(plan.groups.length === 0 && plan.checks.some((c) => !c.ok)
-      ? []
-      : ['\n', stepsText(terminal, plan)]),
-    ...plan.differences.map(({ name, diff }) => `\n${oneLine(name)}:\n${manyLines(diff)}\n`),
-  ].join('')
+/** @throws CliError `usage` unless `--at` is a time */
+export function demandTime(at: string): void {
+  if (!z.safeParse(time, at).success)
+    throw new CliError(
+      'usage',
+      `--at takes a time in UTC such as 2026-12-01T02:00:00Z, not ${oneLine(at)}`,
+    )
 }
 
 /**
@@ -111,11 +63,7 @@ export async function runChange(
   const { api, terminal, show } = context
   const cluster = await noun.cluster.find(api, named)
   const params = { id: cluster.id }
-  if (options.at !== undefined && !z.safeParse(time, options.at).success)
-    throw new CliError(
-      'usage',
-      `--at takes a time in UTC such as 2026-12-01T02:00:00Z, not ${oneLine(options.at)}`,
-    )
+  if (options.at !== undefined) demandTime(options.at)
   const plan = await api.call(clusterPlan, { params, body: { change } })
   const refused = plan.checks.find((c) => !c.ok)
   if (options['dry-run']) {

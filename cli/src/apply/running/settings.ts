@@ -1,0 +1,115 @@
+/** The maintenance window and the schedule of snapshots of a cluster. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ClusterDocument } from '#contract/apply/documents.ts'
+import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import {
+  snapshotScheduleGet,
+  snapshotScheduleRemove,
+  snapshotScheduleSet,
+  type SnapshotSchedule,
+} from '#contract/clusters/changes/snapshots.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Api } from '../../api/client.ts'
+import type { Placed } from '../files.ts'
+import { type Planning, ranks, refuse, type Step } from '../plan.ts'
+
+type Snapshots = NonNullable<ClusterDocument['snapshots']>
+
+/** The schedule as a document writes it. */
+const writtenOf = (s: SnapshotSchedule): Snapshots => ({
+  store: s.store.name,
+  every_hours: s.every_hours as Snapshots['every_hours'],
+  at_hour: s.at_hour,
+  keep_count: s.keep_count,
+  keep_days: s.keep_days,
+  paused: s.paused,
+})
+
+const readSchedule = async (api: Api, id: string): Promise<SnapshotSchedule | null> =>
+  (await api.call(snapshotScheduleGet, { params: { id } })).schedule
+
+/** The fields that an export writes. */
+export async function settingsOf(
+  api: Api,
+  { id, maintenance_window: window = null }: Cluster,
+): Promise<Pick<ClusterDocument, 'maintenance_window' | 'snapshots'>> {
+  const schedule = await readSchedule(api, id)
+  return {
+    ...(window !== null && { maintenance_window: window }),
+    ...(schedule !== null && { snapshots: writtenOf(schedule) }),
+  }
+}
+
+/** Days in the order of the week, so that their spelling doesn't matter. */
+const sorted = (window: Cluster['maintenance_window']) =>
+  window && { ...window, days: window.days.toSorted() }
+
+async function planSchedule(
+  planning: Planning,
+  {
+    placed,
+    cluster,
+    step,
+  }: {
+    placed: Placed<ClusterDocument>
+    cluster: Cluster | null
+    step: Omit<Step, 'changes' | 'run'>
+  },
+): Promise<void> {
+  const { name, snapshots: wanted } = placed.document
+  const { api } = planning.context
+  const now = cluster === null ? null : await readSchedule(api, cluster.id)
+  const before = now && writtenOf(now)
+  if (wanted === undefined || isDeepStrictEqual(before, wanted)) return
+  const store = wanted && (await planning.world.stores()).find((one) => one.name === wanted.store)
+  if (wanted && !store)
+    return refuse(planning, placed, `There is no store ${wanted.store}`, 'snapshots', 'store')
+  planning.plan.steps.push({
+    ...step,
+    changes: [{ field: 'snapshots', before, after: wanted }],
+    async run(run) {
+      await run.waitForCluster(name)
+      const params = { id: await run.idOf('cluster', name) }
+      if (wanted === null)
+        return void (await run.call(snapshotScheduleRemove, { params }, now?.version))
+      const { store: _name, ...body } = wanted
+      await run.call(
+        snapshotScheduleSet,
+        { params, body: { ...body, store_id: store!.id } },
+        now?.version,
+      )
+    },
+  })
+}
+
+/**
+ * Adds the steps that set the window and the schedule of a cluster.
+ * @param cluster null: the run creates it
+ */
+export async function planSettings(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+  cluster: Cluster | null,
+): Promise<void> {
+  const { name, maintenance_window: window } = placed.document
+  const step = {
+    does: 'update',
+    kind: 'cluster',
+    name,
+    placed,
+    rank: ranks.settings,
+    ...(cluster === null && { note: 'once the cluster is ready' }),
+  } as const
+  const now = cluster?.maintenance_window ?? null
+  if (window !== undefined && !isDeepStrictEqual(sorted(now), sorted(window)))
+    planning.plan.steps.push({
+      ...step,
+      changes: [{ field: 'maintenance_window', before: now, after: window }],
+      async run(run) {
+        await run.waitForCluster(name)
+        const params = { id: await run.idOf('cluster', name) }
+        await run.call(clusterWindowSet, { params, body: { window } })
+      },
+    })
+  await planSchedule(planning, { placed, cluster, step })
+}

@@ -1,0 +1,82 @@
+/** Begins a change of a running cluster by the calls and gates of every change. */
+import {
+  type ClusterChangeInput,
+  clusterChange,
+  clusterPlan,
+  type ClusterPlan,
+} from '#contract/clusters/changes/changes.ts'
+import { hasEnded, isScheduled, type Operation, operationList } from '#contract/operations.ts'
+import { operationTitle } from '#contract/operations.ts'
+import type { Api } from '../../api/client.ts'
+import { withDisks } from '../../commands/confirm-disks.ts'
+import { withLosses } from '../../commands/confirm-loss.ts'
+import { helps } from '../../commands/cluster-changes/plan-text.ts'
+import { CliError } from '../../exit.ts'
+import { oneLine, words } from '../../text.ts'
+import type { Run } from '../plan.ts'
+
+/** A change that can't begin: the message of its first failed check; null if it can. */
+export const refusalOf = ({ checks }: Pick<ClusterPlan, 'checks'>): string | null =>
+  checks.find((c) => !c.ok)?.message ?? null
+
+/**
+ * The operations on a cluster that have not ended, scheduled ones included. A snapshot changes no
+ * server, so it is left out.
+ */
+export async function openOperations(api: Api, clusterId: string): Promise<Operation[]> {
+  const { items } = await api.call(operationList, {
+    query: { target: clusterId, status: 'open' },
+  })
+  return items.filter((one) => one.kind !== 'clusterSnapshot' && !hasEnded(one))
+}
+
+/** "Upgrade Kubernetes of web is running: 3 of 12 steps are done". */
+export function openText(operation: Operation): string {
+  const { steps, status, reason, starts_at } = operation
+  const done = steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
+  const state = isScheduled(operation)
+    ? `is scheduled${starts_at ? ` for ${starts_at}` : ' for the maintenance window'}`
+    : `is ${words(status)}: ${done} of ${steps.length} steps are done`
+  return `${operationTitle(operation)} ${state}${reason === null ? '' : ` (${reason})`}`
+}
+
+/**
+ * Plans the change again, because earlier lines of the run may have changed the cluster, and begins
+ * it. With `seen`, the change is refused if its plan is another than the one that was shown.
+ * @throws CliError
+ */
+export async function beginChange(
+  run: Run,
+  cluster: { readonly id: string; readonly name: string },
+  change: ClusterChangeInput,
+  seen: string | null,
+): Promise<void | 'begun'> {
+  const params = { id: cluster.id }
+  const plan = await run.call(clusterPlan, { params, body: { change } })
+  const refused = refusalOf(plan)
+  if (refused !== null)
+    throw new CliError('conflict', refused, {
+      hint: helps(cluster.name, plan).map(oneLine).join('. '),
+    })
+  const { operation } = await withDisks(
+    run.context,
+    async () => plan.disks,
+    run.confirmedDisks,
+    (confirmed) =>
+      withLosses(run.context, run.confirmedLoss, (losses) =>
+        run.call(clusterChange, {
+          params,
+          body: {
+            change,
+            seen: seen ?? plan.seen,
+            ...(run.start && { start: run.start }),
+            ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
+            ...losses,
+          },
+        }),
+      ),
+  )
+  run.begun(cluster.name, operation.id)
+  if (!run.waits) return 'begun'
+  await run.wait(operation.id)
+}

@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest'
+import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { snapshotScheduleSet } from '#contract/clusters/changes/snapshots.ts'
+import { anOperation } from '../testing/things.ts'
+import { numberedServer } from '../testing/installation.ts'
+import { datacenter, withRack, writes } from '../testing/rack.ts'
+
+const member = (name: string, role = 'worker') => `  - {server: ${name}, role: ${role}}\n`
+const web = (servers: readonly string[], more = '') =>
+  `${datacenter}---\nkind: cluster\nname: web\ndatacenter: PL-POZ-1\n${more}servers:\n${servers.join('')}`
+const first = [member('server-1', 'control_plane'), member('server-2')]
+const summary = /^\d+ to create.*$/m
+
+/** Servers 1 and 2 form the cluster web with Talos 1.13.0 and Kubernetes 1.36.3; 3 and 4 are free. */
+async function running() {
+  const site = [
+    '---',
+    ...[1, 2, 3, 4].flatMap((n) => [
+      `kind: server`,
+      `serial: S-${n}`,
+      'datacenter: PL-POZ-1',
+      '---',
+    ]),
+  ]
+  const around = await withRack(
+    [1, 2, 3, 4].map((n) => ({ ...numberedServer(n), datacenter: null })),
+  )
+  const made = await around.apply(`${web(first)}${site.join('\n')}`, '--yes --wait')
+  expect(made.exit).toBe(0)
+  const changes = () => around.there.running.changes
+  return { ...around, changes, web: around.there.clusters[0]! }
+}
+
+test('a file changes servers, roles, versions, extensions and the endpoint, each with its plan, and the next plan is empty', async () => {
+  const { there, apply, diff, changes, web: cluster } = await running()
+  cluster.talos_version = 'v1.12.4'
+  cluster.kubernetes_version = '1.34.1'
+  there.servers[3]!.talos.installed = { version: 'v1.13.0', disk: '/dev/nvme0n1' } as never
+  const text = web(
+    [...first, member('server-3'), member('server-4')],
+    'talos_version: v1.13.0\nkubernetes_version: 1.36.3\nextensions: [siderolabs/gvisor]\nendpoint: 10.0.4.99\nvirtual_ip: true\n',
+  )
+  const shown = await diff(text)
+  expect(shown.exit).toBe(1)
+  for (const line of [
+    'Do grow',
+    'kubernetes_version: 1.34.1 → 1.35.3',
+    'talos_version: 1.12.4 → 1.13.0',
+    'server-3: none → worker',
+    'Do endpoint',
+  ])
+    expect(shown.out).toContain(line)
+  expect(changes()).toEqual([])
+
+  expect((await apply(text, '--yes --wait')).exit).toBe(0)
+  expect(
+    changes().map((c) =>
+      c.kind === 'grow'
+        ? `grow ${c.servers.length}`
+        : 'version' in c
+          ? `${c.kind} ${c.version}`
+          : c.kind,
+    ),
+  ).toEqual([
+    'grow 1',
+    'upgradeKubernetes 1.35.3',
+    'upgradeTalos v1.13.0',
+    'upgradeKubernetes 1.36.3',
+    'grow 1',
+    'extensions',
+    'endpoint',
+  ])
+  expect((await apply(text, '')).out).toMatch(
+    /^0 to create, 0 to change, 0 to remove, 2 unchanged$/m,
+  )
+})
+
+test('a server that left the file stays until --remove-server names it, and then leaves last', async () => {
+  const { apply, diff, changes } = await running()
+  const text = web([first[0]!, member('server-3')])
+  const withheld = await diff(text)
+  expect(withheld.exit).toBe(1)
+  expect(withheld.out).toContain(
+    'server-2 of the cluster web is not in its document. It is removed only with --remove-server server-2',
+  )
+  expect((await apply(text, '--yes --wait')).exit).toBe(0)
+  expect(changes().map((c) => c.kind)).toEqual(['grow'])
+  expect((await apply(text, '--yes')).out).toMatch(/0 to change.* 1 not confirmed$/m)
+
+  const named = await diff(text, ' --remove-server server-2')
+  expect(named.out).toContain('wipes 1 server: server-2, with its workload disks')
+  expect((await apply(text, '--yes --remove-server server-2')).exit).toBe(0)
+  expect(changes().at(-1)).toMatchObject({ kind: 'shrink' })
+  expect(await apply(text, '--yes --remove-server server-2')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('--remove-server server-2 removes nothing') as string,
+  })
+})
+
+test('what a plan refuses is refused with the place in the file, and nothing is changed', async () => {
+  const { there, apply, changes } = await running()
+  there.running.refused.upgradeTalos = 'etcd is not healthy'
+  const before = writes(there).length
+  const ran = await apply(web([...first, member('server-3')], 'talos_version: v1.14.0\n'))
+  expect(ran).toMatchObject({ exit: 6, out: '' })
+  expect(ran.err).toMatch(/racks\.yaml:6: Upgrade Talos: etcd is not healthy/)
+  expect(changes()).toEqual([])
+  expect(writes(there).slice(before)).toEqual(
+    there.api.callsOf(clusterPlan).map(() => 'clusterPlan'),
+  )
+
+  const back = await apply(web(first, 'kubernetes_version: 1.35.3\n'))
+  expect(back.err).toContain("racks.yaml:9: Kubernetes 1.36.3 can't go back to 1.35.3")
+  expect(await apply(web([...first, member('server-9')]))).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining('There is no server server-9') as string,
+  })
+})
+
+test('while a change runs, apply says so and begins nothing; with --wait it follows and goes on', async () => {
+  const { there, apply, changes, web: cluster } = await running()
+  const target = { kind: 'cluster' as const, id: cluster.id, name: 'web' }
+  there.operations.push(anOperation({ kind: 'clusterUpgradeKubernetes', target }))
+  const text = web([...first, member('server-3')])
+  const ran = await apply(text, '--yes')
+  expect(ran.exit).toBe(0)
+  expect(ran.out).toContain('cluster web waits: Upgrade Kubernetes of web is running: 0 of 0 steps')
+  expect(changes()).toEqual([])
+  const waited = await apply(text, '--yes --wait')
+  expect(waited.err).toContain('Upgrade Kubernetes of web: done')
+  expect(waited.exit).toBe(0)
+  expect(changes().map((c) => c.kind)).toEqual(['grow'])
+})
+
+test('an addition of servers that failed is retried before anything else', async () => {
+  const { there, apply, web: cluster } = await running()
+  const text = web([...first, member('server-3')])
+  await apply(text, '--yes')
+  const failed = there.operations.at(-1)!
+  Object.assign(failed, { status: 'failed', reason: 'server-3 did not answer' })
+  cluster.operation_id = failed.id
+  const ran = await apply(text, '--yes')
+  expect(ran.out).toContain(
+    'Add servers to web has failed (server-3 did not answer): it is retried',
+  )
+  expect(ran.out).toContain('begun     cluster web')
+  expect(failed.status).toBe('running')
+})
+
+test('changes begin in the window or at a time, and a plan that needs no change asks nobody', async () => {
+  const { there, apply } = await running()
+  const text = web([...first, member('server-3')])
+  expect((await apply(text, '--dry-run')).out).toMatch(summary)
+  expect(there.api.callsOf(clusterChange)).toEqual([])
+  expect((await apply(text, '--yes --in-window --at tomorrow')).exit).toBe(2)
+  await apply(text, '--yes --in-window')
+  expect(there.api.callsOf(clusterChange)).toMatchObject([
+    { body: { start: { in_window: true }, change: { kind: 'grow' } } },
+  ])
+})
+
+test('the window and the schedule of snapshots follow the file, and an export has them', async () => {
+  const { there, apply, cli } = await running()
+  const settings =
+    'maintenance_window: {days: [sun, sat], from: "02:30", minutes: 240, time_zone: Europe/Warsaw}\nsnapshots: {store: offsite, every_hours: 6}\n'
+  expect(await apply(web(first, settings))).toMatchObject({ exit: 0, err: '' })
+  expect(there.api.callsOf(clusterWindowSet)).toHaveLength(1)
+  expect(there.api.callsOf(snapshotScheduleSet)).toMatchObject([
+    { body: { every_hours: 6, keep_count: 14 } },
+  ])
+  expect((await apply(web(first, settings), '')).out).toContain('2 unchanged')
+  const { out } = await cli.run('export --kind cluster')
+  expect(out).toContain('store: offsite')
+  expect(out).toContain('time_zone: Europe/Warsaw')
+  expect((await apply(web(first, 'snapshots: null\nmaintenance_window: null\n'))).exit).toBe(0)
+  expect((await cli.run('export --kind cluster')).out).not.toContain('offsite')
+  expect(await apply(web(first, 'snapshots: {store: none, every_hours: 6}\n'))).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining('There is no store none') as string,
+  })
+})
