@@ -63,7 +63,7 @@ export interface Step {
   /** Order of the steps; see `ranks`. */
   readonly rank: number
   /** Resolves to `begun` if the step has started an operation that has not ended. */
-  run(run: Run): Promise<void | 'begun'>
+  run(run: Run): Promise<void | 'begun' | 'done'>
 }
 
 /**

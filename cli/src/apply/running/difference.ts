@@ -62,7 +62,8 @@ export function hostOf(endpoint: string): string {
 
 /** The fields that are fixed at the creation. */
 function fixed({ cluster: c, document: d }: Facts): Refusal[] {
-  const rows: readonly (readonly [field: string, now: unknown, wanted: unknown])[] = [
+  type Value = string | number | null | undefined
+  const rows: readonly (readonly [field: string, now: Value, wanted: Value])[] = [
     ['datacenter', c.datacenter.code, d.datacenter],
     ['vlan_id', c.vlan_id, d.vlan_id],
     ['pod_cidr', c.pod_cidr, d.pod_cidr],
@@ -158,7 +159,7 @@ function upgradesOf({ cluster, document, offered }: Facts): {
   wanted: Wanted[]
   refusals: Refusal[]
 } {
-  let now: Versions = { talos: cluster.talos_version, kubernetes: cluster.kubernetes_version }
+  const now = { talos: cluster.talos_version, kubernetes: cluster.kubernetes_version }
   const path = upgradePath(
     now,
     {
@@ -172,10 +173,7 @@ function upgradesOf({ cluster, document, offered }: Facts): {
   const wanted: Wanted[] = []
   for (const upgrade of path.upgrades) {
     wanted.push(upgradeOf(now, upgrade))
-    now =
-      upgrade.kind === 'upgradeTalos'
-        ? { ...now, talos: upgrade.version }
-        : { ...now, kubernetes: upgrade.version }
+    now[upgrade.kind === 'upgradeTalos' ? 'talos' : 'kubernetes'] = upgrade.version
   }
   return { wanted, refusals: [] }
 }

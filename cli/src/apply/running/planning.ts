@@ -23,7 +23,7 @@ import { type Planning, ranks, refuse, type Run } from '../plan.ts'
 import { type FoundServer, isFreed } from '../servers.ts'
 import { differenceOf, type Facts, hasImage, type Wanted } from './difference.ts'
 import { planSettings } from './settings.ts'
-import { beginChange, openOperations, openText, refusalOf } from './start.ts'
+import { beginChange, followed, openOperations, openText, refusalOf } from './start.ts'
 
 /**
  * Earlier changes that may settle a failed check of a later one, which is then no refusal: the
@@ -142,7 +142,7 @@ export function planImages(planning: Planning, placed: Placed<ClusterDocument>):
       await run.waitForCluster(name)
       const id = await run.idOf('cluster', name)
       const change = await imagesNow(run, id, document)
-      if (change !== null) return beginChange(run, { id, name }, change, null)
+      return change === null ? 'done' : beginChange(run, { id, name }, change, null)
     },
   })
 }
@@ -173,8 +173,9 @@ function addStep(
     async run(run) {
       await run.waitForCluster(name)
       const now = isOpen ? await imagesNow(run, id, document) : change
-      if (now === null) return
-      return beginChange(run, { id, name }, now, isFirst && plan ? plan.seen : null)
+      return now === null
+        ? 'done'
+        : beginChange(run, { id, name }, now, isFirst && plan ? plan.seen : null)
     },
   })
 }
@@ -247,9 +248,7 @@ async function planRetry(
     note: `${operationTitle(last)} has failed${last.reason === null ? '' : ` (${last.reason})`}: it is retried`,
     async run(run) {
       await run.call(operationRetry, { params, body: { confirmed_disks: [...run.confirmedDisks] } })
-      run.begun(cluster.name, last.id)
-      if (!run.waits) return 'begun'
-      await run.wait(last.id)
+      return followed(run, cluster.name, last.id)
     },
   })
 }

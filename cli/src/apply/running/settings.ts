@@ -70,14 +70,12 @@ async function planSchedule(
     async run(run) {
       await run.waitForCluster(name)
       const params = { id: await run.idOf('cluster', name) }
-      if (wanted === null)
-        return void (await run.call(snapshotScheduleRemove, { params }, now?.version))
-      const { store: _name, ...body } = wanted
-      await run.call(
-        snapshotScheduleSet,
-        { params, body: { ...body, store_id: store!.id } },
-        now?.version,
-      )
+      if (wanted === null) await run.call(snapshotScheduleRemove, { params }, now?.version)
+      else {
+        const { store: _name, ...body } = wanted
+        const { id: store_id } = store!
+        await run.call(snapshotScheduleSet, { params, body: { ...body, store_id } }, now?.version)
+      }
     },
   })
 }

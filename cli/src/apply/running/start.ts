@@ -5,8 +5,13 @@ import {
   clusterPlan,
   type ClusterPlan,
 } from '#contract/clusters/changes/changes.ts'
-import { hasEnded, isScheduled, type Operation, operationList } from '#contract/operations.ts'
-import { operationTitle } from '#contract/operations.ts'
+import {
+  hasEnded,
+  isScheduled,
+  type Operation,
+  operationList,
+  operationTitle,
+} from '#contract/operations.ts'
 import type { Api } from '../../api/client.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
 import { withLosses } from '../../commands/confirm-loss.ts'
@@ -40,6 +45,18 @@ export function openText(operation: Operation): string {
   return `${operationTitle(operation)} ${state}${reason === null ? '' : ` (${reason})`}`
 }
 
+/** Registers an operation that the run has started, and follows it with `--wait`. */
+export async function followed(
+  run: Run,
+  clusterName: string,
+  operationId: string,
+): Promise<'begun' | 'done'> {
+  run.begun(clusterName, operationId)
+  if (!run.waits) return 'begun'
+  await run.wait(operationId)
+  return 'done'
+}
+
 /**
  * Plans the change again, because earlier lines of the run may have changed the cluster, and begins
  * it. With `seen`, the change is refused if its plan is another than the one that was shown.
@@ -50,7 +67,7 @@ export async function beginChange(
   cluster: { readonly id: string; readonly name: string },
   change: ClusterChangeInput,
   seen: string | null,
-): Promise<void | 'begun'> {
+): Promise<'begun' | 'done'> {
   const params = { id: cluster.id }
   const plan = await run.call(clusterPlan, { params, body: { change } })
   const refused = refusalOf(plan)
@@ -76,7 +93,5 @@ export async function beginChange(
         }),
       ),
   )
-  run.begun(cluster.name, operation.id)
-  if (!run.waits) return 'begun'
-  await run.wait(operation.id)
+  return followed(run, cluster.name, operation.id)
 }

@@ -85,7 +85,7 @@ export function upgradePath(
       refused: `Kubernetes ${bareVersion(now.kubernetes)} can't go back to ${bareVersion(to.kubernetes)}, because its objects may be stored in newer forms`,
     }
   const upgrades: Upgrade[] = []
-  let at = now
+  const at = { ...now }
   const isThere = (what: keyof Versions) => bareVersion(at[what]) === bareVersion(to[what])
   while (!isThere('kubernetes') || !isThere('talos')) {
     const kubernetes = isThere('kubernetes')
@@ -93,7 +93,7 @@ export function upgradePath(
       : nextKubernetes(offered, at.kubernetes, to.kubernetes)
     if (kubernetes !== undefined && supports(offered, at.talos, kubernetes)) {
       upgrades.push({ kind: 'upgradeKubernetes', version: kubernetes })
-      at = { ...at, kubernetes }
+      at.kubernetes = kubernetes
       continue
     }
     const talos = isThere('talos') ? undefined : nextTalos(offered, at, to.talos)
@@ -106,7 +106,7 @@ export function upgradePath(
         }`,
       }
     upgrades.push({ kind: 'upgradeTalos', version: talos })
-    at = { ...at, talos }
+    at.talos = talos
   }
   return { upgrades }
 }
