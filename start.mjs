@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { holdAlone } from './tools/install/alone.mjs'
 import { diskFull, whyNotInstalled, wrongClock } from './tools/install/failures.mjs'
 import { hashOf, hashOfConsole, hashOfProgram } from './tools/sources.mjs'
 
@@ -62,7 +63,8 @@ const stop = (signal) => {
     // Ignored, because the child has just ended.
   }
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => (child === undefined ? process.exit(1) : stop(signal)))
 process.on('exit', () => stop('SIGTERM'))
 // The reader of the output may have exited (EPIPE). That must not end this process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
@@ -148,6 +150,9 @@ function freeBytes() {
   const { bavail, bsize } = statfsSync(home)
   return bavail * bsize
 }
+const release = await holdAlone(join(home, '.preparing'), () =>
+  say('Another command installs or builds in this folder. Waiting for it …'),
+)
 const isInstalled = stampOf('installed') === lock
 /** Tools that are here stay here when the lockfile changes. */
 const hasTools = existsSync('node_modules/vitest/package.json')
@@ -215,6 +220,7 @@ if (mode !== '--dev') {
 }
 if (mode === '--build') process.exit(0)
 if (asked) process.exit(1)
+release()
 
 const program = mode === '--serve' ? ['backend/dist/main.js', 'serve'] : ['tools/demo.ts', ...given]
 // The child has its own process group, so that Ctrl-C reaches only this process, which forwards the

@@ -1,0 +1,1 @@
+export function holdAlone(file: string, waits: () => void): Promise<() => void>
