@@ -38,6 +38,7 @@ import * as pods from './clusters/pods.ts'
 import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
+import * as racks from './racks/racks.ts'
 import * as restoration from './restoration.ts'
 import * as server from './servers/server.ts'
 import * as servers from './servers/servers.ts'
@@ -128,6 +129,7 @@ const nouns: readonly object[] = [
   findings,
   history,
   channels,
+  racks,
   alertRules,
   silences,
   deliveries,

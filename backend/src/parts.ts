@@ -34,6 +34,7 @@ import { layerStore } from './domains/patches/keeping.ts'
 import { patches as makePatches } from './domains/patches/patches.ts'
 import { patchStore } from './domains/patches/store.ts'
 import { pools as makePools, wakePools } from './domains/pools/pools.ts'
+import { racks } from './domains/racks/racks.ts'
 import { restoration } from './domains/restoration/restoration.ts'
 import { serverCalls } from './domains/servers/calls.ts'
 import { serverFleet } from './domains/servers/fleet.ts'
@@ -133,6 +134,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       audit,
       clusters,
     }),
+    racks({ ...platform, datacenters, servers }),
     measurementCalls({ ...platform, servers, clusters }),
     joining,
     images,

@@ -23,6 +23,7 @@ import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
+import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { openSessionCommands, sessionCommands } from './commands/session.ts'
@@ -47,6 +48,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...clusterChangeCommands,
     ...takeoverCommands,
     ...datacenterCommands,
+    ...rackCommands,
     ...storeCommands,
     ...snapshotCommands,
     ...backupCommands,

@@ -17,6 +17,7 @@ import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
 import { apiTokenList } from '#contract/people/api-tokens.ts'
 import { invitationList, waitlistList } from '#contract/people/invitations.ts'
+import { rackList } from '#contract/racks/racks.ts'
 import { serverList, serverRows } from '#contract/servers/servers.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import { type Person, userList } from '#contract/users.ts'
@@ -128,6 +129,37 @@ export const datacenter = named(
     fold: (text) => text.toUpperCase(),
   },
 )
+/** Racks of several datacenters may have one name, so the datacenter may stand before it. */
+export const rack: Noun = {
+  value: 'RACK',
+  help: 'Name or id of the rack, or DATACENTER/NAME',
+  example: 'A-07',
+  names: ['rack list', '.name'],
+  async find(api, text) {
+    if (isId(text)) return { id: text, name: text }
+    const wanted = text.trim().toLowerCase()
+    const searched = async (name: string) =>
+      (await api.call(rackList, { query: { q: name.slice(0, longestQuery), per_page: 1000 } }))
+        .items
+    const all = (await searched(wanted)).filter((r) => r.name.toLowerCase() === wanted)
+    const [code = '', ...rest] = wanted.split('/')
+    const name = rest.join('/').trim()
+    const inside =
+      all.length > 0 || name === ''
+        ? all
+        : (await searched(name)).filter(
+            (r) => r.name.toLowerCase() === name && r.datacenter.code.toLowerCase() === code.trim(),
+          )
+    const [one, other] = inside
+    if (!one) throw new CliError('not_found', `There is no rack ${oneLine(text)}`)
+    if (other)
+      throw new CliError(
+        'usage',
+        `${oneLine(one.datacenter.code)} and ${oneLine(other.datacenter.code)} have a rack ${oneLine(text)} each: write ${oneLine(one.datacenter.code)}/${oneLine(text)}`,
+      )
+    return { id: one.id, name: one.name }
+  },
+}
 export const subnet = named(
   {
     value: 'SUBNET',

@@ -8,6 +8,7 @@ export const kindsOfHistory = [
   'server_renamed',
   'server_address',
   'server_place',
+  'server_rack',
   'server_contact',
   'server_stage',
   'server_membership',

@@ -21,6 +21,8 @@ export interface ServerState {
   readonly status: 'ready' | 'maintenance' | 'deleted'
   readonly address: string
   readonly datacenter: string | null
+  /** Where it stands: rack and units. */
+  readonly placement: string | null
   readonly cluster: { readonly id: string; readonly name: string } | null
   readonly role: 'unknown' | 'control_plane' | 'worker'
   /** Whether it answers. */
@@ -121,6 +123,14 @@ export const historyKinds = {
       datacenter === null
         ? `Left the datacenter ${text(before['datacenter'])}`
         : moved('Its datacenter', before['datacenter'], datacenter),
+  },
+  server_rack: {
+    of: 'server',
+    title: 'Rack',
+    says: ({ placement }, before) =>
+      placement === null
+        ? `Taken out of its rack: it was at ${text(before['placement'])}`
+        : moved('Its place in the racks', before['placement'], placement),
   },
   server_contact: {
     of: 'server',
@@ -320,6 +330,7 @@ export const kindsOfState = {
     status: 'server_membership',
     address: 'server_address',
     datacenter: 'server_place',
+    placement: 'server_rack',
     cluster: 'server_membership',
     role: 'server_membership',
     reachable: 'server_contact',

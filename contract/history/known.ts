@@ -11,6 +11,7 @@ const ofServer = (s: Partial<ServerState>): string =>
     s.stage !== undefined && stageSaid(s.stage),
     s.address !== undefined && `at ${s.address}`,
     s.datacenter && `in ${s.datacenter}`,
+    s.placement && `at ${s.placement}`,
     s.cluster === null
       ? 'in no cluster'
       : s.cluster && `in the cluster ${s.cluster.name} as ${s.role?.replaceAll('_', ' ')}`,

@@ -10,6 +10,7 @@ import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
 import { changed, pageOf, time } from '../page.ts'
+import { Placement, placementSaid } from '../racks/placing.ts'
 import { Disk } from './disks.ts'
 import { LastChange } from './silence.ts'
 
@@ -193,6 +194,8 @@ export const ListedServer = z.object({
   type: NodeType,
   nodeAddresses: z.array(z.string()),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  /** Where the server stands, as users have recorded it; null if they have not. */
+  placement: z.optional(z.nullable(Placement)),
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
   /** The newest commitment of its capacity that was not removed. */
   capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.enum(ccStatuses) })),
@@ -298,6 +301,12 @@ const servers = list<ListedServer>()({
       label: 'Datacenter',
       sort: true,
       value: (s: ListedServer) => s.datacenter?.code ?? null,
+    },
+    rack: {
+      label: 'Rack',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => (s.placement ? placementSaid(s.placement) : null),
     },
     cc: {
       label: 'CC',
@@ -417,6 +426,11 @@ const servers = list<ListedServer>()({
     cluster: {
       label: 'Cluster',
       help: 'Only servers of this cluster, by name or id',
+      placeholder: 'NAME',
+    },
+    rack: {
+      label: 'Rack',
+      help: 'Only servers in this rack, by name or id',
       placeholder: 'NAME',
     },
     cc: {

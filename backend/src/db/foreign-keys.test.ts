@@ -31,6 +31,7 @@ const prevented: Record<string, string> = {
   'cluster_recovery.snapshot_id → snapshot':
     'the row of a snapshot is kept as long as a recovery names it',
   'server.datacenter_id → datacenter': 'datacenter_in_use; removed servers forget their datacenter',
+  'server.rack_id → rack': 'a rack with servers is not removed (conflict)',
   'snapshot_schedule.store_id → store': 'store_in_use',
   'subnet.datacenter_id → datacenter': 'datacenter_in_use',
   'subnet_assignment.subnet_id → subnet': 'subnet_in_use',
@@ -48,7 +49,8 @@ test('each deletion of a row to which others may refer is preceded by a check of
     const found = rows
       .filter(({ parent }) => deleted.has(parent))
       .map(({ child, column, parent }) => `${child}.${column} → ${parent}`)
-    expect(found.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
+    // Two references may begin with the same column.
+    expect([...new Set(found)].toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
       Object.keys(prevented).toSorted((a, b) => (a < b ? -1 : 1)),
     )
   } finally {

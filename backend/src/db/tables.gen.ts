@@ -693,6 +693,15 @@ export interface Tables {
     last_hash: Generated<string>
     chain_sealed: Uint8Array | null
   }
+  rack: {
+    id: Generated<string>
+    datacenter_id: string
+    name: string
+    units: number
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
   recovery_code: {
     person_id: string
     hash: Uint8Array
@@ -769,6 +778,11 @@ export interface Tables {
     failed_installs: Generated<number>
     install_failed_at: Date | null
     install_failure: string | null
+    rack_id: string | null
+    rack_unit: number | null
+    rack_height: number | null
+    rack_face: 'both' | 'front' | 'rear' | null
+    rack_units: number | null
   }
   server_contact: {
     server_id: string

@@ -1,5 +1,6 @@
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
+import { placementSaid } from '#contract/racks/placing.ts'
 import {
   canConfirmServer,
   type ListedServer,
@@ -69,6 +70,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Stage', words(s.talos.stage)],
       ['Node type', words(s.type)],
       ['Datacenter', s.datacenter?.code ?? 'none'],
+      ['Rack', s.placement ? placementSaid(s.placement) : null],
       ['Cluster', s.cluster?.name ?? 'none'],
       ['Commitment', s.capacity_commitment && words(s.capacity_commitment.status)],
       ['Addresses', s.nodeAddresses.join(', ') || 'No Addresses'],

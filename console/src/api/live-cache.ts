@@ -10,7 +10,8 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
  * such objects.
  */
 const concerned: Record<EventKind, readonly string[]> = {
-  server: ['server', 'overview', 'datacenter', 'cc', 'historyList'],
+  server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack'],
+  rack: ['rack'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [
     'cluster',
@@ -23,7 +24,17 @@ const concerned: Record<EventKind, readonly string[]> = {
     'cc',
     'historyList',
   ],
-  datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image', 'cc'],
+  datacenter: [
+    'datacenter',
+    'server',
+    'cluster',
+    'overview',
+    'subnet',
+    'joinToken',
+    'image',
+    'cc',
+    'rack',
+  ],
   subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
   cc: ['cc'],
   image: ['image'],

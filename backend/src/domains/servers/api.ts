@@ -8,6 +8,7 @@ import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { CapacitySeries } from '#contract/measurements/measurements.ts'
 import type { Overview } from '#contract/overview.ts'
+import type { Place, Placement } from '#contract/racks/placing.ts'
 import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
@@ -104,6 +105,49 @@ export interface ServerConditions {
   readonly unwell: readonly ServerCondition[]
   /** Number of servers that answer, by datacenter. */
   readonly answering: ReadonlyMap<string, number>
+}
+
+/** A server with its place, for the racks. */
+export interface Standing extends Pick<Server, 'id' | 'name' | 'cluster' | 'version'> {
+  readonly serial: string | null
+  readonly datacenter_id: string | null
+  readonly placement: Placement | null
+  readonly role: Server['type']
+  readonly finding: WorstFinding | null
+}
+
+/** What racks read and write of servers. Whoever writes has locked the rows of the racks before. */
+export interface Placements {
+  /** All servers, from memory. */
+  readonly standing: () => Promise<readonly Standing[]>
+  /** The servers of a rack, from below. */
+  readonly standingIn: (on: On, rackId: string) => Promise<readonly Standing[]>
+  /** Locks servers until the transaction ends. Removed ones are missing in the result. */
+  readonly lockStanding: (tx: Tx, ids: readonly string[]) => Promise<readonly Standing[]>
+  /**
+   * Writes places, and returns the servers' new versions; null takes a server out of its rack. The
+   * constraint `server_place` is violated if a place is taken, `server_within_rack` if it is not in
+   * the rack, `server_rack_datacenter` if the rack is in another datacenter. @throws Problem
+   * not_found
+   */
+  readonly place: (
+    tx: Tx,
+    caller: Caller,
+    moves: readonly {
+      readonly id: string
+      readonly to:
+        | (Place & {
+            readonly rack: { readonly id: string; readonly name: string; readonly units: number }
+          })
+        | null
+    }[],
+  ) => Promise<ReadonlyMap<string, number>>
+  /** Tells the servers of a rack that it has another name. */
+  readonly rackRenamed: (
+    tx: Tx,
+    caller: Caller,
+    rack: { readonly id: string; readonly from: string; readonly to: string },
+  ) => Promise<void>
 }
 
 /** What a cluster does with its servers. */
@@ -229,7 +273,7 @@ interface Notes {
   ) => Promise<void>
 }
 
-export interface Servers extends Membership, Notes, Registering {
+export interface Servers extends Membership, Notes, Registering, Placements {
   /** @throws Problem not_found */
   readonly get: (id: string) => Promise<Server>
   /** Facts in the order of `ids`. @throws Problem `not_found` for an unknown or removed server */

@@ -24,6 +24,7 @@ import { needsMac } from '#contract/servers/identity.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
 import type { CallParts } from './parts.ts'
+import { noPlace } from './placing.ts'
 import * as store from './store.ts'
 
 export function demand(verdict: Verdict, code: ErrorCode): void {
@@ -169,7 +170,7 @@ export function changing({
           ifMatch,
           body.name === undefined ? 'server.moved_to_datacenter' : 'server.renamed',
           async (tx, row, server) => {
-            const wanted: { name?: string; datacenter_id?: string | null } = {}
+            const wanted: store.ServerChange = {}
             if (body.name !== undefined && body.name !== row.name) {
               demand(canRenameServer(server), 'name_fixed')
               wanted.name = body.name
@@ -178,7 +179,8 @@ export function changing({
               demand(canMoveServer(server), 'server_in_cluster')
               if (body.datacenter_id !== null)
                 await datacenterOf(datacenters, tx, body.datacenter_id)
-              wanted.datacenter_id = body.datacenter_id
+              // It has left the racks of its former datacenter.
+              Object.assign(wanted, { datacenter_id: body.datacenter_id }, noPlace)
             }
             return wanted
           },
@@ -212,7 +214,7 @@ export function changing({
         fleet.forget(id)
         operation = await operations.done(tx, caller, 'serverRemove', row)
         await onRemoved(tx, id)
-        return { status: 'deleted', removed_at: now(), type: 'unknown' }
+        return { status: 'deleted', removed_at: now(), type: 'unknown', ...noPlace }
       })
       return { operation: operation! }
     },

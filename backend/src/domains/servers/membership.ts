@@ -5,10 +5,11 @@ import type { Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
-import type { Registering, Reservation, Servers } from './api.ts'
+import type { Placements, Registering, Reservation, Servers } from './api.ts'
 import { alarming } from './contact/observe.ts'
 import { eligibility } from './eligibility.ts'
 import { audited, factsOf } from './present.ts'
+import { noPlace } from './placing.ts'
 import * as store from './store.ts'
 import { takingOver } from './take-over.ts'
 
@@ -37,6 +38,7 @@ export interface FaceParts extends Platform {
 type Membership = Omit<
   Servers,
   | keyof Registering
+  | keyof Placements
   | 'get'
   | 'locked'
   | 'addresses'
@@ -320,6 +322,7 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
         cluster_name: null,
         operation_id: null,
         ...noNode,
+        ...noPlace,
       } as const
       const after = await store.update(tx, nodeId, gone, at)
       await record(tx, caller, {

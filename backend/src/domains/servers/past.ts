@@ -1,6 +1,7 @@
 /** What the history keeps of a server's row. */
 import type { ServerState } from '#contract/history/kinds.ts'
 import type { Hardware } from '../../db/columns.ts'
+import { noPlace, placementText } from './placing.ts'
 import type { ServerChange, ServerRow } from './store.ts'
 
 /** The columns that each field of the state is read from. */
@@ -9,6 +10,7 @@ const columnsOf = {
   status: ['status'],
   address: ['address'],
   datacenter: ['datacenter_code'],
+  placement: ['rack_id', 'rack_name', 'rack_unit', 'rack_height', 'rack_face'],
   cluster: ['cluster_id', 'cluster_name'],
   role: ['type'],
   reachable: ['reachable'],
@@ -27,7 +29,10 @@ const columnsOf = {
 export type Remembered = (typeof columnsOf)[keyof ServerState][number] | 'operation_id'
 
 /** Columns that are written under another name. */
-const written: Readonly<Record<string, string>> = { datacenter_code: 'datacenter_id' }
+const written: Readonly<Record<string, string>> = {
+  datacenter_code: 'datacenter_id',
+  rack_name: 'rack_id',
+}
 const all = [...new Set(Object.values(columnsOf).flat())]
 
 /** The columns that the history keeps and that a change may alter; none if it alters no other. */
@@ -75,6 +80,7 @@ export function stateOf(row: Known): Partial<ServerState> {
     status: row.status ?? 'maintenance',
     address: row.address ?? '',
     datacenter: row.datacenter_code ?? null,
+    placement: placementText({ rack_name: null, ...noPlace, ...row }),
     cluster:
       row.cluster_id === null || row.cluster_id === undefined
         ? null

@@ -11,6 +11,7 @@ import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
 import type { FailedInstalls, PlannedDisk, ServerFacts } from './facts.ts'
+import { placeKey, placementOf, placementText } from './placing.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
 const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }
@@ -167,6 +168,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       row.datacenter_id && row.datacenter_code
         ? { id: row.datacenter_id, code: row.datacenter_code }
         : null,
+    placement: placementOf(row),
     cluster:
       row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
     capacity_commitment:
@@ -279,6 +281,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   name: ({ row }) => row.name,
   hardware: hardwareKey,
   datacenter: ({ row }) => row.datacenter_code,
+  rack: ({ row }) => placeKey(row),
   cluster: ({ row }) => row.cluster_name,
   cc: ({ row }) => row.commitment_status,
   type: ({ row }) => row.type,
@@ -303,6 +306,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   status: ({ row }, status) => row.status === status,
   nodeType: ({ row }, type) => row.type === type,
   datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
+  rack: ({ row }, wanted) => row.rack_name === wanted || row.rack_id === wanted,
   cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
   reachable: ({ row }, wanted) =>
     contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now) ===
@@ -320,6 +324,7 @@ export function audited(row: ServerRow): object {
     status: row.status,
     type: row.type,
     datacenter: row.datacenter_code,
+    ...(row.rack_id !== null && { placement: placementText(row) }),
     cluster: row.cluster_name,
     address: row.address,
     identity: {

@@ -9,6 +9,7 @@ import { type Catalogue, catalogue } from './list/catalogue.ts'
 import { inUseOf } from './list/in-use.ts'
 import { summarize } from './list/summary.ts'
 import { type FaceParts, membership } from './membership.ts'
+import { placing } from './placing.ts'
 import { registering } from './register/register.ts'
 import { showFindings } from './showing.ts'
 import * as store from './store.ts'
@@ -38,6 +39,7 @@ export function servers(parts: FaceParts): ServersDomain {
     ...membership(parts),
     ...registering(parts),
     ...commitments(parts),
+    ...placing({ ...parts, listed }),
     async get(id) {
       const server = await listed.one(id)
       if (!server) throw store.missing(id)

@@ -8,7 +8,10 @@ import { oneValue, valueStatement } from '../../db/one-value.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { reasons, type Remembered, remembered, stateOf } from './past.ts'
 
-export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
+export type ServerRow = Selectable<Tables['server']> & {
+  datacenter_code: string | null
+  rack_name: string | null
+}
 /** A row as it is kept in memory: without its hardware, and without times that no list shows. */
 export type ListedRow = Omit<
   ServerRow,
@@ -17,17 +20,21 @@ export type ListedRow = Omit<
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>
 
-/** Adds the datacenter's code to the rows that an insert or update returns. */
+/** Add the datacenter's code and the rack's name to the rows that an insert or update returns. */
 const datacenterCode = sql<
   string | null
 >`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
+const rackName = sql<string | null>`(select name from rack where rack.id = server.rack_id)`.as(
+  'rack_name',
+)
 
 const servers = (on: Db | Tx) =>
   on
     .selectFrom('server')
     .leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+    .leftJoin('rack', 'rack.id', 'server.rack_id')
     .selectAll('server')
-    .select('datacenter.code as datacenter_code')
+    .select(['datacenter.code as datacenter_code', 'rack.name as rack_name'])
 
 export const byId = (on: Db | Tx, id: string): Promise<ServerRow | undefined> =>
   servers(on).where('server.id', '=', id).executeTakeFirst()
@@ -97,7 +104,7 @@ export async function insert(tx: Tx, rows: readonly NewServer[]): Promise<Server
     .values(rows)
     .onConflict((c) => c.doNothing())
     .returningAll()
-    .returning(datacenterCode)
+    .returning([datacenterCode, rackName])
     .execute()
   happened(
     tx,
@@ -118,7 +125,7 @@ export async function insert(tx: Tx, rows: readonly NewServer[]): Promise<Server
 const rowBefore = (columns: readonly Remembered[]) =>
   sql<Pick<ServerRow, Remembered>>`(select jsonb_build_object(${sql.join(
     columns.flatMap((column) => [sql.lit(column), sql.ref(`o.${column}`)]),
-  )}) from (select b.*, d.code as datacenter_code from server b left join datacenter d on d.id = b.datacenter_id where b.id = server.id) as o)`.as(
+  )}) from (select b.*, d.code as datacenter_code, r.name as rack_name from server b left join datacenter d on d.id = b.datacenter_id left join rack r on r.id = b.rack_id where b.id = server.id) as o)`.as(
     'row_before',
   )
 
@@ -134,7 +141,7 @@ export async function update(
     .set({ ...change, version: sql<number>`version + 1`, updated_at: at })
     .where('id', '=', id)
     .returningAll()
-    .returning(datacenterCode)
+    .returning([datacenterCode, rackName])
   const columns = remembered(change)
   if (columns.length === 0) return changing.executeTakeFirstOrThrow()
   const { row_before: before, ...row } = await changing
@@ -271,7 +278,7 @@ export const snapshot = (pool: Pool): Promise<string> => oneValue(pool, askSnaps
 const changed = (table: string): string =>
   `${table}.change >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(${table}.change, $1::pg_snapshot)`
 const allServers =
-  'select server.*, datacenter.code as datacenter_code from server left join datacenter on datacenter.id = server.datacenter_id'
+  'select server.*, datacenter.code as datacenter_code, rack.name as rack_name from server left join datacenter on datacenter.id = server.datacenter_id left join rack on rack.id = server.rack_id'
 const askServers = `${allServers} where ${changed('server')}`
 const askContacts = `select server_id, at from server_contact where ${changed('server_contact')}`
 /**

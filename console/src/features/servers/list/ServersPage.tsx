@@ -5,6 +5,7 @@ import { isInDoubt, type ListedServer, serverAdd, serverList } from '#contract/s
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
+import { everyRack } from '../../../api/every-rack.ts'
 import { queryClient } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
@@ -221,6 +222,10 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
     ...everyCluster,
     enabled: isFiltering || state.search['cluster'] !== undefined,
   })
+  const { data: racks } = useQuery({
+    ...everyRack,
+    enabled: isFiltering || state.search['rack'] !== undefined,
+  })
   const wide = useMedia('from', 'xl')
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({
@@ -232,6 +237,11 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
       value: c.name,
       text: c.name,
       hint: c.datacenter.code,
+    })),
+    rack: (racks?.items ?? []).map((r) => ({
+      value: r.id,
+      text: r.name,
+      hint: r.datacenter.code,
     })),
   }
   return (
