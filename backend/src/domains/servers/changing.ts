@@ -24,7 +24,7 @@ import { needsMac } from '#contract/servers/identity.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
 import type { CallParts } from './parts.ts'
-import { noPlace } from './placing.ts'
+import { noPlace } from './places.ts'
 import * as store from './store.ts'
 
 export function demand(verdict: Verdict, code: ErrorCode): void {

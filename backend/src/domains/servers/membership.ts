@@ -9,7 +9,7 @@ import type { Placements, Registering, Reservation, Servers } from './api.ts'
 import { alarming } from './contact/observe.ts'
 import { eligibility } from './eligibility.ts'
 import { audited, factsOf } from './present.ts'
-import { noPlace } from './placing.ts'
+import { noPlace } from './places.ts'
 import * as store from './store.ts'
 import { takingOver } from './take-over.ts'
 

@@ -1,7 +1,7 @@
 /** What the history keeps of a server's row. */
 import type { ServerState } from '#contract/history/kinds.ts'
 import type { Hardware } from '../../db/columns.ts'
-import { noPlace, placementText } from './placing.ts'
+import { noPlace, placementText } from './places.ts'
 import type { ServerChange, ServerRow } from './store.ts'
 
 /** The columns that each field of the state is read from. */

@@ -1,42 +1,12 @@
 /** Where servers stand in the racks of their datacenter. The domain of the racks decides that. */
-import { naturalKey, type Placement, placementSaid } from '#contract/racks/placing.ts'
+import { placementSaid } from '#contract/racks/placing.ts'
 import { happened } from '../../history.ts'
 import type { Platform } from '../../platform.ts'
 import type { Placements, Standing } from './api.ts'
 import type { Catalogue } from './list/catalogue.ts'
+import { noPlace, placementOf, placementText } from './places.ts'
 import { missing } from './store.ts'
 import * as store from './store-places.ts'
-
-/** The columns of a server that stands in no rack. */
-export const noPlace = {
-  rack_id: null,
-  rack_unit: null,
-  rack_height: null,
-  rack_face: null,
-  rack_units: null,
-} as const
-
-type Placed = Pick<
-  store.PlacedRow,
-  'rack_id' | 'rack_name' | 'rack_unit' | 'rack_height' | 'rack_face'
->
-
-export function placementOf(row: Placed): Placement | null {
-  const { rack_id: id, rack_unit: unit, rack_height: height, rack_face: face } = row
-  return id === null || unit === null || height === null || face === null
-    ? null
-    : { rack: { id, name: row.rack_name ?? '' }, unit, height, face }
-}
-
-/** "A-07, units 12 to 13"; null if the server stands in no rack. */
-export function placementText(row: Placed): string | null {
-  const placement = placementOf(row)
-  return placement && placementSaid(placement)
-}
-
-/** Sort key: by rack, and from below in each. */
-export const placeKey = ({ rack_name: name, rack_unit: unit }: Placed): string | null =>
-  name === null ? null : `${naturalKey(name)} ${String(unit).padStart(2, '0')}`
 
 const standing = (row: Omit<store.PlacedRow, 'operation_id'>): Standing => ({
   id: row.id,

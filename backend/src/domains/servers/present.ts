@@ -11,7 +11,7 @@ import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
 import type { FailedInstalls, PlannedDisk, ServerFacts } from './facts.ts'
-import { placeKey, placementOf, placementText } from './placing.ts'
+import { placeKey, placementOf, placementText } from './places.ts'
 import type { ListedRow, ServerRow } from './store.ts'
 
 const unknownCapacity = { cores: null, memory_bytes: null, disk_bytes: null }

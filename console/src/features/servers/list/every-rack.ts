@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { call } from './client.ts'
+import { call } from '../../../api/client.ts'
 
 /** All racks, for filters. Their calls are loaded when they are asked. */
 export const everyRack = queryOptions({
