@@ -229,7 +229,10 @@ export const completionCommand = (commands: () => readonly Command[]): Command =
       const text = script(commands())
       if (operands.shell === 'bash') return terminal.out(text)
       if (operands.shell === 'zsh')
-        return terminal.out(`autoload -U +X bashcompinit && bashcompinit\n${text}`)
+        // Without `compinit`, which not every .zshrc has, bashcompinit finds no `compdef`.
+        return terminal.out(
+          `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit; }\nautoload -U +X bashcompinit && bashcompinit\n${text}`,
+        )
       throw new CliError('usage', 'SHELL is bash, zsh or fish')
     },
   })
