@@ -9,6 +9,7 @@ import { access, link, readFile, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pool } from 'pg'
 import { type Db, inTransaction } from '../db/db.ts'
+import { isOpenToOthers } from '../private-file.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { writeDurably } from './durable.ts'
 
@@ -52,7 +53,7 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
   const found = await stat(file).catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
-  if ((found.mode & 0o077) !== 0)
+  if (isOpenToOthers(found))
     throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
