@@ -4,7 +4,7 @@
  * the database's files.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import type { Machine } from '../../machine.ts'
@@ -100,20 +100,18 @@ export const accountOrStranger = (uid: number | undefined): Account | undefined 
   uid === 0 ? (find(accountName) ?? { name: accountName, uid: 65_534, gid: 65_534 }) : undefined
 
 /**
- * Runs the system's `test` command as the account, or as the current user if there is no account.
+ * Whether the account, or the current user if there is no account, can enter a folder or run a
+ * file. Only for an account does it take a process: the image for containers has no shell.
  */
-function test(account: Account | undefined, flag: '-x' | '-r', path: string): boolean {
-  const identity = account ? { uid: account.uid, gid: account.gid } : {}
-  return (
-    spawnSync('/bin/sh', ['-c', `test ${flag} "$1"`, 'sh', path], {
-      ...identity,
-      cwd: '/',
-      env: {},
-      stdio: 'ignore',
-    }).status === 0
-  )
+export function canEnter(account: Account | undefined, path: string): boolean {
+  if (account === undefined)
+    try {
+      accessSync(path, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  const { uid, gid } = account
+  const how = { uid, gid, cwd: '/', env: {}, stdio: 'ignore' } as const
+  return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], how).status === 0
 }
-
-/** Whether the account can enter a folder or run a file. */
-export const canEnter = (account: Account | undefined, path: string): boolean =>
-  test(account, '-x', path)

@@ -210,6 +210,8 @@ test.runIf(existsSync('/proc/self/stat'))(
 test('without root, the database runs under the same account as Steelyard', async () => {
   expect(await databaseAccount({ ...testMachine, uid: 1000 }, silent)).toBeUndefined()
   expect(canEnter(undefined, '/usr/bin')).toBe(true)
+  expect(canEnter(undefined, '/etc/passwd')).toBe(false)
+  expect(canEnter(undefined, '/nowhere')).toBe(false)
 })
 
 test('a damaged database folder is left unchanged, and the error names the missing part', async () => {
