@@ -78,7 +78,10 @@ async function debianPackages(
   // The licence of GCC's libraries is in a package whose name has GCC's version.
   const compiler = await run('dpkg-deb', [
     '--field',
-    join(into, readdirSync(into).find((name) => name.startsWith('libgcc-s1_'))!),
+    join(
+      into,
+      readdirSync(into).find((name) => name.startsWith('libgcc-s1_'))!,
+    ),
     'Depends',
   ])
   await download([/\bgcc-\d+-base\b/.exec(compiler)![0]])

@@ -2,7 +2,7 @@
  * An image for containers, without a shell and without root: `steelyard-VERSION-image-PLATFORM.tar`
  * is an archive of the OCI's layout, which podman, skopeo, crane, containerd and Docker read.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
 import {
@@ -22,13 +22,12 @@ import {
   type Root,
   userId,
 } from './image-root.ts'
-import { tryImage } from './image-test.ts'
 
 /** What the folders, the layers and the archive of one image take. */
 const neededBytes = 1.2e9
 
 /** How a container starts. The program itself gets the signals, because it is process 1. */
-export const imageConfig = (version: string, nodeFlags: readonly string[]): ImageConfig => ({
+const imageConfig = (version: string, nodeFlags: readonly string[]): ImageConfig => ({
   User: `${userId}:${userId}`,
   Env: [
     `PATH=/usr/bin:${home}/node/bin`,
@@ -108,10 +107,4 @@ export const image: Artefact = {
       names.push(await makeImage(release, processor))
     return names
   },
-  test: (release) =>
-    tryImage(release, async (version) => {
-      const next = { ...release, version, out: join(release.work, 'next') }
-      mkdirSync(next.out)
-      return join(next.out, await makeImage(next, process.arch as Processor))
-    }),
 }
