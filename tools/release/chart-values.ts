@@ -119,7 +119,7 @@ export const wrong: Readonly<Record<string, readonly [object, string]>> = {
     '/admin/passwordSecret/name',
   ],
   'an ingress without a host': [{ ...one, ingress: { enabled: true } }, '/ingress/host'],
-  'a tag with a plus sign': [{ ...one, image: { tag: '0.0.13+test' } }, '/image/tag'],
+  'a tag with a plus sign': [{ ...one, image: { tag: '1.2.3+test' } }, '/image/tag'],
   'a digest that is none': [{ ...one, image: { digest: 'sha256:12' } }, '/image/digest'],
   'a port past the last': [{ ...one, service: { port: 65_536 } }, '/service/port'],
   'a type of service that is none': [{ ...one, service: { type: 'Load' } }, '/service/type'],

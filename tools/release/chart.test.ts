@@ -38,13 +38,6 @@ test.each(Object.entries(wrong))('the schema of the chart refuses %s', (_, [give
   expect(refused(given).join('\n')).toContain(place)
 })
 
-test('the chart has the version of the program', () => {
-  const { version } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string }
-  expect(parse(text('Chart.yaml'))).toMatchObject({ version, appVersion: version })
-})
-
 test('the schema describes every value that the chart has', () => {
   const without = (given: object, path: string): string[] =>
     Object.entries(given).flatMap(([name, value]) => {

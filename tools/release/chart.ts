@@ -155,7 +155,8 @@ async function tryChart(release: Release): Promise<void> {
         join(folder, '{{.ResourceKind}}{{.KindSuffix}}.json'),
       ]
       const told = await run(conform, [
-        ...['-strict', '-summary'],
+        '-strict',
+        '-summary',
         ...location(join(ofKubernetes, minor)),
         ...location(ofCloudNativePg),
         manifests,
@@ -176,9 +177,8 @@ async function tryChart(release: Release): Promise<void> {
 
   for (const [name, [given, place]] of Object.entries(wrong)) {
     write(given)
-    const refused = await attempt(helmProgram, [
-      ...['template', 'steelyard', chart, '--kube-version', kubernetes[0], '--values', values],
-    ])
+    const how = ['--kube-version', kubernetes[0], '--values', values]
+    const refused = await attempt(helmProgram, ['template', 'steelyard', chart, ...how])
     assert.notEqual(refused.code, 0, name)
     assert.match(refused.err, /don't meet the specifications of the schema/, name)
     assert.ok(refused.err.includes(place), `${name}: ${refused.err}`)

@@ -96,7 +96,7 @@ try {
     error instanceof ReleaseRefused ||
     (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
   process.stderr.write(
-    `${isPlain ? error.message : error instanceof Error ? error.stack : error}\n`,
+    `${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
   )
   process.exitCode = 1
 }
