@@ -14,6 +14,17 @@ if [ "$(uname -sm)" != '@MACHINE@' ]; then
   exit 1
 fi
 
+# Node.js for Linux needs libatomic, which a bare system lacks.
+needs=@LIBRARY@
+if [ -n "$needs" ]; then
+  for at in /lib/*-linux-gnu /usr/lib/*-linux-gnu /lib64 /usr/lib64 /lib /usr/lib; do
+    if [ -e "$at/$needs" ]; then needs= && break; fi
+  done
+fi
+if [ -n "$needs" ]; then
+  export LD_LIBRARY_PATH="$home/node/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+fi
+
 # Data outlives this folder, which belongs to one version.
 if [ -z "${STEELYARD_DATA:-}" ]; then
   if [ "$(id -u)" = 0 ]; then

