@@ -3,10 +3,13 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, statfsSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
+import type { Platform } from './platforms.ts'
 
 export interface Release {
   /** As `package.json` has it, or with an addition such as `+test`: in the names of the files and inside of them. */
   readonly version: string
+  /** The platforms to make; all, unless the script is told otherwise. */
+  readonly platforms: readonly Platform[]
   /** Folder of the finished files. */
   readonly out: string
   /** Folder of what was downloaded; it survives this run. */

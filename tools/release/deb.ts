@@ -5,12 +5,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Artefact, type Release, run } from './artefact.ts'
-import { type Platform, programFolder } from './program.ts'
+import { type Platform, platforms } from './platforms.ts'
+import { programFolder } from './program.ts'
 import { tryDeb } from './try-deb.ts'
 
 const nfpmVersion = '2.45.2'
-const architectures = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' } as const
-type DebPlatform = Extract<Platform, keyof typeof architectures>
 
 /** The path of nfpm, which Go builds once. */
 async function nfpm({ cache, say }: Release): Promise<string> {
@@ -84,11 +83,12 @@ export const nfpmSettings = (
 /** Makes the package of a platform and version. Returns the file's name. */
 export async function makeDeb(
   release: Release,
-  platform: DebPlatform,
+  platform: Platform,
   version: string,
   out: string,
 ): Promise<string> {
-  const arch = architectures[platform]
+  const arch = platforms[platform].debian
+  if (arch === null) throw new Error(`There is no Debian for ${platform}`)
   const folder = await programFolder(release, platform, version)
   const settings = join(release.work, `nfpm-${version}-${arch}.yaml`)
   writeFileSync(settings, JSON.stringify(nfpmSettings(release, folder, arch, version)))
@@ -109,7 +109,7 @@ export const deb: Artefact = {
   name: 'deb',
   async make(release) {
     const names: string[] = []
-    for (const platform of Object.keys(architectures) as DebPlatform[])
+    for (const platform of release.platforms.filter((name) => platforms[name].debian !== null))
       names.push(await makeDeb(release, platform, release.version, release.out))
     return names
   },

@@ -1,5 +1,13 @@
 /** What comes from Debian's archives: a library that Node.js needs, and a bare system for tests. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { demandRoom, type Release, ReleaseRefused, run } from './artefact.ts'
 
@@ -44,10 +52,11 @@ export async function unpackLibatomic(
       const made = join(at, 'made')
       mkdirSync(made)
       const [triplet] = readdirSync(join(at, 'root/usr/lib')).filter((name) => name.includes('-'))
-      cpSync(join(at, 'root/usr/lib', triplet!, 'libatomic.so.1'), join(made, 'libatomic.so.1'), {
-        dereference: true,
-      })
-      cpSync(
+      copyFileSync(
+        join(at, 'root/usr/lib', triplet!, 'libatomic.so.1'),
+        join(made, 'libatomic.so.1'),
+      )
+      copyFileSync(
         join(at, 'root/usr/share/doc/gcc-12-base/copyright'),
         join(made, 'libatomic.copyright'),
       )
@@ -56,7 +65,7 @@ export async function unpackLibatomic(
       rmSync(at, { recursive: true, force: true })
     }
   }
-  cpSync(kept, into, { recursive: true, dereference: true })
+  cpSync(kept, into, { recursive: true })
 }
 
 /**

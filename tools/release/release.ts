@@ -1,5 +1,6 @@
 /**
- * `npm run release -- [VERSION] [--only NAME,…] [--no-test] [--out FOLDER]`: makes the files of a
+ * `npm run release -- [VERSION] [--only NAME,…] [--platform NAME,…]
+ * [--no-test] [--out FOLDER]`: makes the files of a
  * release and their checksums, then tries each as an operator would. Nothing of it is committed.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,6 +12,7 @@ import { type Artefact, type Release, ReleaseRefused, run, sha256 } from './arte
 import { chart } from './chart.ts'
 import { deb } from './deb.ts'
 import { image } from './image.ts'
+import { type Platform, platforms } from './platforms.ts'
 import { tarball } from './tarball.ts'
 
 /** In this order, because later parts may reuse what earlier ones made in `release.work`. */
@@ -26,6 +28,7 @@ function read(args: readonly string[]) {
     allowPositionals: true,
     options: {
       only: { type: 'string' },
+      platform: { type: 'string' },
       out: { type: 'string' },
       'no-test': { type: 'boolean', default: false },
     },
@@ -44,8 +47,13 @@ function read(args: readonly string[]) {
     throw new ReleaseRefused(
       `--only takes ${artefacts.map(({ name }) => name).join(', ')}, not ${unknown.join(', ')}`,
     )
+  const all = Object.keys(platforms) as Platform[]
+  const targets = all.filter((name) => values.platform?.split(',').includes(name) ?? true)
+  if (targets.length !== (values.platform?.split(',') ?? all).length)
+    throw new ReleaseRefused(`--platform takes ${all.join(', ')}, not ${values.platform}`)
   return {
     version,
+    targets,
     chosen: artefacts.filter(({ name }) => asked.includes(name)),
     out: resolve(values.out ?? join(home, 'dist', version)),
     tested: !values['no-test'],
@@ -53,7 +61,7 @@ function read(args: readonly string[]) {
 }
 
 async function main(): Promise<void> {
-  const { version, chosen, out, tested } = read(process.argv.slice(2))
+  const { version, targets, chosen, out, tested } = read(process.argv.slice(2))
   const cache = resolve(
     process.env['RELEASE_CACHE'] ?? join(home, 'node_modules/.steelyard/release'),
   )
@@ -63,6 +71,7 @@ async function main(): Promise<void> {
     const committed = await run('git', ['log', '-1', '--format=%ct'], { cwd: home })
     const release: Release = {
       version,
+      platforms: targets,
       out,
       cache,
       work,

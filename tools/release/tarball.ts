@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
-import { type Platform, platforms, programFolder } from './program.ts'
+import { programFolder } from './program.ts'
 import { tryTarball } from './try-tarball.ts'
 
 /** What a folder and its archive take. */
@@ -55,7 +55,7 @@ export const tarball: Artefact = {
   name: 'tarball',
   async make(release) {
     const names: string[] = []
-    for (const platform of Object.keys(platforms) as Platform[]) {
+    for (const platform of release.platforms) {
       for (const folder of [release.work, release.out]) demandRoom(folder, neededBytes)
       names.push(await pack(release, await programFolder(release, platform)))
     }
