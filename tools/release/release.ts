@@ -108,5 +108,6 @@ try {
   process.stderr.write(
     `${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
   )
-  process.exitCode = 1
+  // Ends what the failed test has started.
+  process.exit(1)
 }

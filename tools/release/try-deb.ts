@@ -86,10 +86,9 @@ export async function tryDeb(
       return startInRoot(root, `exec ${unit.command}`, how)
     }
 
-    say('  starting the command of the unit as its user; beginning a cluster')
+    say('  starting the command of the unit as its user')
     const one = await start()
     await signInByBrowser(one.url)
-    const begun = await beginCluster(await signedIn(one.url), fleet)
     const doctor = await inRoot(root, '/usr/bin/steelyard doctor')
     assert.match(doctor.out + doctor.err, /database/i)
     await mustRun(
@@ -98,11 +97,13 @@ export async function tryDeb(
       { input: password },
     ).catch((error: unknown) => say(`  backup: ${String(error).slice(0, 600)}`))
 
-    say('  trouble: a full disk, an interruption')
     const next = await buildNext(release)
     const nextFile = await makeNext(next, at('root'))
     await place(nextFile)
     const upgrade = section('Upgrade the package', next)
+
+    say('  beginning a cluster; trouble: a full disk, an interruption')
+    const begun = await beginCluster(await signedIn(one.url), fleet)
     assert.equal(await isRunning(await signedIn(one.url), begun), true)
     await one.stop()
     const room =

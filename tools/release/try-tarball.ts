@@ -57,14 +57,13 @@ export async function tryTarball(
   assert.match(told, new RegExp(admin.email))
   await first.stop()
 
-  say('  signing in with a browser; beginning a cluster')
+  say('  signing in with a browser')
   const fleet = await startFleet(release, 'fleet-of-archive')
   try {
     const env = { ...fleet.settings, PORT: String(await freePort()) }
     const start = section('Upgrade the archive', version).split('\n').at(-1)!
     const one = await startInRoot(root, start, { as: reader, env })
     await signInByBrowser(one.url)
-    const begun = await beginCluster(await signedIn(one.url), fleet)
 
     say('  trouble: a taken port, a folder of another user, a full disk')
     const elsewhere = { ...env, STEELYARD_DATA: `/home/${reader}/elsewhere` }
@@ -103,6 +102,7 @@ export async function tryTarball(
     assert.match(part.err, /not found/)
 
     say(`  upgrading to ${next} during an operation, with a kill at its first start`)
+    const begun = await beginCluster(await signedIn(one.url), fleet)
     assert.equal(await isRunning(await signedIn(one.url), begun), true)
     await one.stop()
     await mustRun(root, replace, { as: reader })
