@@ -3,7 +3,7 @@
  * FILE`, `restore FILE`. The only file that reads `process`; all other files get what they need as
  * parameters.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -96,6 +96,7 @@ const around: Surroundings = {
   cwd: process.cwd(),
   home,
   version,
+  ownCommand: existsSync(`${home}start.mjs`) ? 'npm run steelyard --' : 'steelyard',
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   readable: process.stderr.isTTY,

@@ -156,7 +156,7 @@ async function inside(
   good('fingerprint', 'The key file belongs to this database')
   const people = await users.count()
   if (people === 0)
-    warning('users', 'Nobody can sign in yet: npm run steelyard -- user add --first EMAIL')
+    warning('users', `Nobody can sign in yet: ${around.ownCommand} user add --first EMAIL`)
   else good('users', counted(people, 'user'))
   const { total, unreachable } = (await servers.summary()).servers
   if (unreachable > 0)

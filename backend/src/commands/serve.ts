@@ -64,7 +64,11 @@ function shutdownSteps(log: Log) {
   }
 }
 
-async function firstUser({ config, log }: Platform, { users }: Domains): Promise<void> {
+async function firstUser(
+  { config, log }: Platform,
+  { users }: Domains,
+  ownCommand: string,
+): Promise<void> {
   if (config.firstUser) {
     try {
       if (await users.createFirst(config.firstUser)) log.info('user.first_made')
@@ -75,8 +79,7 @@ async function firstUser({ config, log }: Platform, { users }: Domains): Promise
     }
   } else if ((await users.count()) === 0) {
     log.warn('user.none', {
-      reason:
-        'Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: npm run steelyard -- user add --first EMAIL',
+      reason: `Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: ${ownCommand} user add --first EMAIL`,
     })
   }
 }
@@ -183,7 +186,7 @@ async function start(
   // After a key was added to the key file: wraps the data keys again with the newest key.
   const rewrapped = await platform.vault.rotate(platform.db)
   if (rewrapped > 0) log.info('vault.rotated', { count: rewrapped })
-  await firstUser(platform, domains)
+  await firstUser(platform, domains, around.ownCommand)
 
   const reconciles = config.roles.includes('reconcile')
   // These steps are pushed before those of the app, although they start later, so that requests end

@@ -8,6 +8,8 @@ export interface Surroundings {
   /** Folder of the repository, which contains the builds of the console and the CLI. */
   readonly home: string
   readonly version: string
+  /** How a user of this installation calls its command line: in a checkout by npm. */
+  readonly ownCommand: string
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   /** Whether standard error is a terminal; log entries are then readable lines instead of JSON. */

@@ -27,6 +27,7 @@ export async function runCommand(
     cwd,
     home: cwd,
     version: '1.2.3',
+    ownCommand: 'steelyard',
     out: (text) => void (said.out += text),
     err: (text) => void (said.err += text),
     readable: false,

@@ -1,0 +1,84 @@
+/** The parts of a release that need neither a build nor root. `npm run release` tries the rest. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { platforms } from './platforms.ts'
+import { hasIntegrity } from './packages.ts'
+import { nfpmSettings } from './deb.ts'
+import { commandsBelow, scriptOf } from './page.ts'
+import { readUnit } from './unit.ts'
+
+const page = readFileSync('docs/install.md', 'utf8')
+const { version, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string
+  optionalDependencies: Record<string, string>
+}
+
+test('docs/install.md names the version of package.json', () => {
+  const named = [...page.matchAll(/VERSION=(\S+)/g)].map(([, text]) => text)
+  expect(new Set(named)).toEqual(new Set([version]))
+})
+
+test('the commands below a heading end at the next heading', () => {
+  const text =
+    '## A\n\n```sh\none\n\ntwo\n```\n\nText\n\n```sh\nthree\n```\n\n### B\n\n```sh\nfour\n```\n'
+  expect(commandsBelow(text, 'A')).toEqual(['one', 'two', 'three'])
+  expect(commandsBelow(text, 'B')).toEqual(['four'])
+  expect(() => commandsBelow(text, 'C')).toThrow('no heading "C"')
+})
+
+test('a script of the page has the given version, and the program replaces its shell', () => {
+  expect(scriptOf(['export VERSION=1.0.0 A=b', '~/x/steelyard serve'], '2.0.0+test')).toBe(
+    'set -eu\nexport VERSION=2.0.0+test A=b\nexec ~/x/steelyard serve',
+  )
+})
+
+test('a package with another content than the lockfile says is noticed', () => {
+  const integrity = `sha512-${createHash('sha512').update('a').digest('base64')}`
+  expect(hasIntegrity(Buffer.from('a'), integrity)).toBe(true)
+  expect(hasIntegrity(Buffer.from('b'), integrity)).toBe(false)
+})
+
+test('each platform gets the Node.js and the PostgreSQL that npm installs there', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { os?: string[]; cpu?: string[]; integrity?: string }>
+  }
+  const used = Object.values(platforms).flatMap(({ node, postgres }) => [node, postgres])
+  expect(used.toSorted()).toEqual(Object.keys(optionalDependencies).toSorted())
+  for (const [name, { node, postgres, argon2 }] of Object.entries(platforms))
+    for (const part of [node, postgres, argon2]) {
+      const { os, cpu } = packages[`node_modules/${part}`]!
+      expect([part, `${[os].flat().join()}-${[cpu].flat().join()}`]).toEqual([part, name])
+    }
+})
+
+test('the Debian package has files of the repository, and a prerelease sorts before its release', () => {
+  const settings = nfpmSettings(
+    { home: process.cwd(), epochSeconds: 0 },
+    '/made',
+    'amd64',
+    '1.0.0-rc1',
+  )
+  expect(settings.version).toBe('1.0.0~rc1')
+  for (const file of [
+    ...settings.contents.map(({ src }) => src).filter((src) => !src.startsWith('/made')),
+    ...Object.values(settings.scripts),
+  ])
+    expect(readFileSync(file, 'utf8')).not.toBe('')
+})
+
+test('the unit, the command of the package and its scripts agree on account and folders', () => {
+  const unit = readUnit(readFileSync('deploy/systemd/steelyard.service', 'utf8'))
+  const command = readFileSync('deploy/systemd/command.sh', 'utf8')
+  expect(unit.user).toBe('steelyard')
+  expect(unit.folders.toSorted()).toEqual(
+    Object.entries(unit.environment)
+      .filter(([name]) => name !== 'HOME')
+      .map(([, folder]) => folder)
+      .toSorted(),
+  )
+  for (const [name, value] of Object.entries(unit.environment))
+    expect(command).toContain(`${name}=${value}`)
+  expect(command).toContain(`settings=${unit.environmentFile}\n`)
+  expect(unit.command).toBe(`${/program=(\S+)/.exec(command)![1]} serve`)
+})
