@@ -27,7 +27,7 @@ async function nfpm({ cache, say }: Release): Promise<string> {
 
 /**
  * What nfpm reads (nfpm.goreleaser.com/configuration). Its YAML is written as JSON. dpkg orders
- * `0.0.13+test` after `0.0.13`, and `1.0.0~rc1` before `1.0.0`.
+ * `1.0.0+test` after `1.0.0`, and `1.0.0~rc1` before `1.0.0`.
  */
 export const nfpmSettings = (
   { home, epochSeconds }: Pick<Release, 'home' | 'epochSeconds'>,

@@ -51,7 +51,7 @@ export async function unpackLibatomic(
         await run('dpkg-deb', ['--extract', join(at, file), join(at, 'root')])
       const made = join(at, 'made')
       mkdirSync(made)
-      const [triplet] = readdirSync(join(at, 'root/usr/lib')).filter((name) => name.includes('-'))
+      const triplet = readdirSync(join(at, 'root/usr/lib')).find((name) => name.includes('-'))
       copyFileSync(
         join(at, 'root/usr/lib', triplet!, 'libatomic.so.1'),
         join(made, 'libatomic.so.1'),

@@ -54,7 +54,7 @@ export interface Fleet {
 export async function startFleet({ work, home }: Release, name: string): Promise<Fleet> {
   const factoryPort = await freePort()
   const data = join(work, name)
-  const { stop } = await run(
+  const simulator = await run(
     process.execPath,
     [
       join(home, 'simulator/src/main.ts'),
@@ -73,7 +73,7 @@ export async function startFleet({ work, home }: Release, name: string): Promise
       IMAGE_FACTORY_URL: `http://127.0.0.1:${factoryPort}`,
     },
     socket: join(data, 'control.sock'),
-    stop,
+    stop: () => simulator.stop(),
   }
 }
 

@@ -61,12 +61,12 @@ export async function tryDeb(
   await mustRun(root, `test "$(getent passwd ${unit.user} | cut -d: -f7)" = /usr/sbin/nologin`)
 
   say('  checking the unit')
-  const checked = await attempt('systemd-analyze', [
-    'verify',
-    `--root=${root}`,
-    'steelyard.service',
-  ])
-  assert.deepEqual([checked.code, checked.err.replaceAll(/^.*steelyard\.slice.*$/gm, '')], [0, ''])
+  // The bare Debian has no systemd, so this machine's systemd looks at the unit.
+  const copy = join(release.work, 'steelyard.service')
+  const text = readFileSync(at(unitFile), 'utf8')
+  writeFileSync(copy, text.replace('ExecStart=', `ExecStart=${root}`))
+  const checked = await attempt('systemd-analyze', ['verify', copy])
+  assert.deepEqual([checked.code, checked.err], [0, ''])
   const limits = ['security', '--offline=true', `--threshold=${mostExposed}`, '--no-pager']
   const exposure = await attempt('systemd-analyze', [...limits, at(unitFile)])
   assert.equal(exposure.code, 0, exposure.out)

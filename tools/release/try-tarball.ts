@@ -85,7 +85,7 @@ export async function tryTarball(
     const unpacked = `~/steelyard/${basename(nextArchive, '.tar.gz')}`
     const upgrade = section('Upgrade the archive', next).split('\n')
     const replace = upgrade.slice(0, -1).join('\n')
-    const full = await inRoot(root, `${replace.replace(/^ln .*$/m, '')}`, {
+    const full = await inRoot(root, replace.replace(/^ln .*$/m, ''), {
       as: reader,
       before: `mount -t tmpfs -o size=100m,mode=0777 tmpfs "$1/home/${reader}/steelyard"`,
     })
