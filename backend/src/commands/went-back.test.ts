@@ -36,6 +36,7 @@ function start() {
     cwd: folder,
     home: path.join(import.meta.dirname, '../../../'),
     version: 'test',
+    ownCommand: 'steelyard',
     out: (text) => (said.out += text),
     err: (text) => (said.err += text),
     readable: false,
