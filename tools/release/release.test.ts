@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { platforms } from './platforms.ts'
 import { hasIntegrity } from './packages.ts'
-import { nfpmSettings } from './deb.ts'
-import { commandsBelow, scriptOf } from './page.ts'
-import { readUnit } from './unit.ts'
+import { nfpmSettings } from './deb/deb.ts'
+import { commandsBelow, scriptOf } from './trial/page.ts'
+import { readUnit } from './deb/unit.ts'
 
 const page = readFileSync('docs/install.md', 'utf8')
 const { version, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {

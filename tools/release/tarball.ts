@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
 import { programFolder } from './program.ts'
-import { tryTarball } from './try-tarball.ts'
+import { tryTarball } from './trial/tarball.ts'
 
 /** What a folder and its archive take. */
 const neededBytes = 600e6

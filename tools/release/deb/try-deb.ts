@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../processes.ts'
-import { attempt, type Release, sha256 } from './artefact.ts'
-import { bareDebian } from './debian.ts'
+import { freePort } from '../../processes.ts'
+import { attempt, type Release, sha256 } from '../artefact.ts'
+import { bareDebian } from '../debian.ts'
 import {
   admin,
   beginCluster,
@@ -17,10 +17,10 @@ import {
   signInByBrowser,
   startFleet,
   untilReady,
-} from './fleet.ts'
-import { buildNext } from './next.ts'
-import { commandsBelow, scriptOf } from './page.ts'
-import { inRoot, killAt, mustRun, startInRoot } from './root.ts'
+} from '../trial/fleet.ts'
+import { buildNext } from '../trial/next.ts'
+import { commandsBelow, scriptOf } from '../trial/page.ts'
+import { inRoot, killAt, mustRun, startInRoot } from '../trial/root.ts'
 import { readUnit } from './unit.ts'
 
 const password = `${admin.password}\n`

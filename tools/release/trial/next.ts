@@ -1,8 +1,8 @@
 /** The build after this one, for tests of an upgrade: with one migration more. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Release } from './artefact.ts'
-import { builtSource } from './build.ts'
+import type { Release } from '../artefact.ts'
+import { builtSource } from '../build.ts'
 
 const migrations = 'backend/src/db/migrations'
 

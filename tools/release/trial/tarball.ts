@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { freePort } from '../processes.ts'
-import { type Release, run, sha256 } from './artefact.ts'
-import { bareDebian } from './debian.ts'
+import { freePort } from '../../processes.ts'
+import { type Release, run, sha256 } from '../artefact.ts'
+import { bareDebian } from '../debian.ts'
 import {
   admin,
   beginCluster,

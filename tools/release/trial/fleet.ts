@@ -5,12 +5,12 @@ import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { serverConfirm, serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
-import { freeBlock } from '../../e2e/free-block.ts'
-import { apiClient, type Caller } from '../api-client.ts'
-import { findTestBrowser } from '../browsers.mjs'
-import { freePort, run } from '../processes.ts'
-import { addSimulated, everyServer } from '../simulated.ts'
-import { type Release, ReleaseRefused } from './artefact.ts'
+import { freeBlock } from '../../../e2e/free-block.ts'
+import { apiClient, type Caller } from '../../api-client.ts'
+import { findTestBrowser } from '../../browsers.mjs'
+import { freePort, run } from '../../processes.ts'
+import { addSimulated, everyServer } from '../../simulated.ts'
+import { type Release, ReleaseRefused } from '../artefact.ts'
 
 export const admin = { email: 'you@example.com', password: 'a password for the release' }
 

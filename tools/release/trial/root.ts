@@ -1,7 +1,7 @@
 /** Programs in a bare Debian root, as an operator starts them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { attempt, type Ran } from './artefact.ts'
+import { attempt, type Ran } from '../artefact.ts'
 
 export interface How {
   /** User in the root. Default: root. */

@@ -2,28 +2,15 @@
  * Packages for Debian and Ubuntu, made by nfpm (https://nfpm.goreleaser.com), which needs neither
  * Debian nor root: `steelyard_VERSION_ARCHITECTURE.deb`.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Artefact, type Release, run } from './artefact.ts'
-import { type Platform, platforms } from './platforms.ts'
-import { programFolder } from './program.ts'
+import { type Artefact, type Release, run } from '../artefact.ts'
+import { goProgram } from '../go-program.ts'
+import { type Platform, platforms } from '../platforms.ts'
+import { programFolder } from '../program.ts'
 import { tryDeb } from './try-deb.ts'
 
-const nfpmVersion = '2.45.2'
-
-/** The path of nfpm, which Go builds once. */
-async function nfpm({ cache, say }: Release): Promise<string> {
-  const folder = join(cache, `nfpm-${nfpmVersion}`)
-  const program = join(folder, 'nfpm')
-  if (!existsSync(program)) {
-    say(`  building nfpm ${nfpmVersion}`)
-    mkdirSync(folder, { recursive: true })
-    await run('go', ['install', `github.com/goreleaser/nfpm/v2/cmd/nfpm@v${nfpmVersion}`], {
-      env: { ...process.env, GOBIN: folder },
-    })
-  }
-  return program
-}
+const nfpm = 'github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2'
 
 /**
  * What nfpm reads (nfpm.goreleaser.com/configuration). Its YAML is written as JSON. dpkg orders
@@ -93,7 +80,7 @@ export async function makeDeb(
   const settings = join(release.work, `nfpm-${version}-${arch}.yaml`)
   writeFileSync(settings, JSON.stringify(nfpmSettings(release, folder, arch, version)))
   const name = `steelyard_${version.replace('-', '~')}_${arch}.deb`
-  await run(await nfpm(release), [
+  await run(await goProgram(release, nfpm), [
     'package',
     '--config',
     settings,
