@@ -13,6 +13,7 @@ import * as ccs from './marketplace/ccs.ts'
 import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
+import * as clusterUpdates from './clusters/update.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
 import * as existing from './clusters/existing.ts'
@@ -23,6 +24,7 @@ import * as history from './history/history.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
+import * as labels from './labels/labels.ts'
 import * as measurements from './measurements/measurements.ts'
 import * as money from './marketplace/money.ts'
 import * as offers from './marketplace/offers.ts'
@@ -113,6 +115,7 @@ const nouns: readonly object[] = [
   patches,
   drift,
   clusters,
+  clusterUpdates,
   takeover,
   changes,
   health,
@@ -151,7 +154,7 @@ export const variantsOf = ({ name }: Operation): readonly Operation[] =>
 /** The words of all nouns for the API documentation. No two describe the same. */
 export const allWords: readonly Words[] = [
   common,
-  ...[...nouns, existing, money, server, subnet, windows].flatMap((noun) =>
+  ...[...nouns, existing, labels, money, server, subnet, windows].flatMap((noun) =>
     'words' in noun ? [noun.words as Words] : [],
   ),
 ]

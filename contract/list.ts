@@ -46,6 +46,12 @@ export interface RangeFilter {
   readonly holds: (text: string, value: number) => boolean
 }
 
+/** The syntax of a filter's text. Part of the declaration, as that of a range. */
+export interface SyntaxFilter extends Pick<RangeFilter, 'accepts' | 'sentence'> {
+  /** Most characters of the text. */
+  readonly longest: number
+}
+
 export interface ListFilter {
   readonly label: string
   /** Help text that names the items that pass the filter: "Only …". */
@@ -54,12 +60,16 @@ export interface ListFilter {
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
   /** The value is a range of decimal numbers such as `10..20`, as `inRange` declares it. */
   readonly range?: RangeFilter
+  /** The value has a syntax of its own, such as `rack=3,gen!=r640`. */
+  readonly syntax?: SyntaxFilter
   /** Schema of the text. Default: trimmed, at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
   readonly placeholder?: string
   /** Name of the CLI's option, if the key isn't a good name for an option. */
   readonly flag?: string
+  /** One letter, for a short form of the CLI's option. */
+  readonly short?: string
 }
 
 type Columns<Item> = Readonly<Record<string, ListColumn<Item>>>
@@ -94,13 +104,14 @@ export type ColumnKey<L extends AnyList> = keyof L['columns'] & string
 export type SortKey<L extends AnyList> = Sorts<L['columns']>
 export type FilterKey<L extends AnyList> = keyof L['filters'] & string
 /**
- * Filters with neither `choices` nor `range`. The console's page must supply the options of their
+ * Filters with neither `choices`, `range` nor `syntax`. The console's page must supply the options of their
  * menus.
  */
 export type FreeFilter<L extends AnyList> = {
   [K in FilterKey<L>]: L['filters'][K] extends
     | { readonly choices: unknown }
     | { readonly range: unknown }
+    | { readonly syntax: unknown }
     ? never
     : K
 }[FilterKey<L>]
@@ -152,6 +163,8 @@ export const longestFilterText = 40
 const shortText = z.string().check(z.trim(), z.maxLength(longestFilterText))
 const rangeText = ({ accepts, sentence }: RangeFilter) =>
   shortText.check(z.refine(accepts, { error: sentence }))
+const syntaxText = ({ longest, accepts, sentence }: SyntaxFilter) =>
+  z.string().check(z.trim(), z.maxLength(longest), z.refine(accepts, { error: sentence }))
 const schemaOf = (filter: ListFilter) => {
   const choices = choicesOf(filter)
   return z.optional(
@@ -160,7 +173,9 @@ const schemaOf = (filter: ListFilter) => {
         ? z.enum(choices.map(([value]) => value))
         : filter.range
           ? rangeText(filter.range)
-          : shortText),
+          : filter.syntax
+            ? syntaxText(filter.syntax)
+            : shortText),
   )
 }
 

@@ -310,6 +310,7 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
       upgrade: null,
       maintenance_window: null,
       kept: '[]',
+      labels: '{}',
       replaces: '{}',
     }),
   )

@@ -217,6 +217,7 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
     value: filter.placeholder ?? key.toUpperCase(),
     help: filter.help,
     ...(choices && { choices }),
+    ...(filter.short && { short: filter.short }),
   }
 }
 

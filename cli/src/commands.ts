@@ -19,6 +19,7 @@ import { historyCommands } from './commands/cluster-state/history.ts'
 import { usageCommands } from './commands/cluster-state/usage.ts'
 import { imageCommands } from './commands/images.ts'
 import { invitationCommands } from './commands/invitations.ts'
+import { labelCommands } from './commands/labels/labels.ts'
 import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
@@ -46,6 +47,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...patchCommands,
     ...clusterCommands,
     ...clusterChangeCommands,
+    ...labelCommands,
     ...takeoverCommands,
     ...datacenterCommands,
     ...rackCommands,

@@ -13,6 +13,8 @@ import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
+import { ShownLabels } from '../labels/labels.ts'
+import { labelFilter } from '../labels/selector.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
@@ -22,6 +24,8 @@ import { NewPatch } from '../patches.ts'
 import { changed, time, wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
+
+export * from './control-planes.ts'
 
 export const clusterStatuses = [
   'pending',
@@ -40,7 +44,6 @@ export type ClusterRole = (typeof clusterRoles)[number]
 
 export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
-const mostControlPlanes = 7
 
 /**
  * Formats of a cluster's blockchain address (20 bytes) and of its offer id (32 bytes). The console
@@ -103,6 +106,10 @@ export const Cluster = z.object({
   /** Whether the access address of the offer is the address of the cluster. */
   offer_address_set: z.boolean(),
   operation_id: z.nullable(z.uuid()),
+  /** Labels, by key. */
+  labels: z.optional(ShownLabels),
+  /** Text for people; empty if there is none. */
+  notes: z.optional(z.string()),
   /** Weekly times in which scheduled changes run; null if none are set. */
   maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
   /**
@@ -218,35 +225,6 @@ export const NewCluster = z.strictObject({
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
 
-/**
- * The number of control planes must be odd, so that etcd keeps its majority when one server fails.
- */
-export function canHaveControlPlanes(count: number): Verdict {
-  if (count === 0) return no('Choose at least one control plane')
-  if (count > mostControlPlanes)
-    return no(`A cluster has at most ${mostControlPlanes} control planes`)
-  return count % 2 === 0
-    ? no(
-        `Choose an odd number of control planes: with ${count}, the cluster tolerates no more failures than with ${count - 1}`,
-      )
-    : yes
-}
-
-/** Warning about a number of control planes that is allowed but unwise. */
-export const controlPlaneWarning = (count: number): string | null =>
-  count === 1
-    ? 'With one control plane, the cluster is down while that server is down. Three are recommended.'
-    : null
-
-/**
- * Like `controlPlaneWarning`, for the number of control planes that remain after one has left the
- * cluster.
- */
-export const afterLeaving = (controlPlanes: number): string | null =>
-  controlPlanes % 2 === 1
-    ? controlPlaneWarning(controlPlanes)
-    : `${controlPlanes} control planes remain, an even number: the cluster then tolerates no more failures than with ${controlPlanes - 1}`
-
 /** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
 export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
   control_plane: 1698 * 1024 ** 2,
@@ -298,6 +276,7 @@ const clusters = list<Cluster>()({
       help: 'Only clusters in this datacenter, by code or id',
       placeholder: 'CODE',
     },
+    label: labelFilter,
   },
   order: 'name',
 })

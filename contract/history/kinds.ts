@@ -6,6 +6,8 @@
 import type { FindingObject } from '../findings/kinds.ts'
 import { findingKinds } from '../findings/kinds.ts'
 import { kindTitles, type OperationKind } from '../operations.ts'
+import { changedLabels } from '../labels/changed.ts'
+import type { Labels } from '../labels/selector.ts'
 import { stageSaid } from '../servers/server.ts'
 import type { HistoryKind } from './kind-names.ts'
 
@@ -41,6 +43,7 @@ export interface ServerState {
   /** Whether its configuration was changed outside of Steelyard. */
   readonly drifted: boolean
   readonly failure: string | null
+  readonly labels: Labels
 }
 
 /** What is known of a cluster at one time. */
@@ -53,6 +56,7 @@ export interface ClusterState {
   readonly talos_version: string
   readonly kubernetes_version: string
   readonly endpoint: string
+  readonly labels: Labels
 }
 
 interface Kind {
@@ -226,6 +230,11 @@ export const historyKinds = {
     says: (after) =>
       `The last lines of ${after['attempt'] === undefined ? 'its log' : 'a failing boot'} were kept${because(after)}`,
   },
+  server_labels: {
+    of: 'server',
+    title: 'Labels of a server',
+    says: ({ labels }, before) => `Labels: ${changedLabels(before['labels'], labels)}`,
+  },
   cluster_added: {
     of: 'cluster',
     title: 'Cluster added',
@@ -267,6 +276,11 @@ export const historyKinds = {
       after['endpoint'] === undefined
         ? moved('Its name', before['name'], after['name'])
         : moved('Its endpoint', before['endpoint'], after['endpoint']),
+  },
+  cluster_labels: {
+    of: 'cluster',
+    title: 'Labels of a cluster',
+    says: ({ labels }, before) => `Labels: ${changedLabels(before['labels'], labels)}`,
   },
   finding_began: {
     of: 'any',
@@ -344,6 +358,7 @@ export const kindsOfState = {
     addresses: 'server_address',
     drifted: 'server_drift',
     failure: 'server_failure',
+    labels: 'server_labels',
   },
   cluster: {
     name: 'cluster_endpoint',
@@ -354,6 +369,7 @@ export const kindsOfState = {
     talos_version: 'cluster_version',
     kubernetes_version: 'cluster_version',
     endpoint: 'cluster_endpoint',
+    labels: 'cluster_labels',
   },
 } as const satisfies {
   readonly server: Readonly<Record<keyof ServerState, HistoryKind>>

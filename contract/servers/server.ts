@@ -6,6 +6,8 @@
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { WorstFinding } from '../findings/findings.ts'
+import { ShownLabels } from '../labels/labels.ts'
+import { labelFilter } from '../labels/selector.ts'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
@@ -249,6 +251,8 @@ export const ListedServer = z.object({
    * without a reset.
    */
   left_cluster: z.optional(z.nullable(z.string())),
+  /** Labels, by key. */
+  labels: z.optional(ShownLabels),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,
@@ -286,6 +290,8 @@ export const Server = z.object({
   }),
   resources: Resources,
   eligibility: z.array(Eligibility),
+  /** Text for people; empty if there is none. */
+  notes: z.optional(z.string()),
   ...changed,
 })
 export type Server = z.infer<typeof Server>
@@ -445,6 +451,7 @@ const servers = list<ListedServer>()({
       choices: { true: 'Eligible', false: 'Not eligible' },
       placeholder: 'WHETHER',
     },
+    label: labelFilter,
   },
   order: 'name',
   perPage: 1000,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
+import { labelling } from '../labels/labels.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
@@ -60,12 +61,13 @@ export const serverAdd = operation('serverAdd', 'POST /v1/nodes', 'servers:write
 })
 
 export const serverUpdate = calls.update({
-  summary: 'Rename a server or move it to another datacenter.',
+  summary: 'Rename a server, move it to another datacenter, or change its labels and notes.',
   body: z.strictObject({
     name: z.optional(serverName),
     datacenter_id: z.optional(z.nullable(z.uuid())),
+    ...labelling,
   }),
-  errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
+  errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'transition_refused', 'stale'],
 })
 
 export const serverConfirm = operation(
@@ -200,6 +202,9 @@ export function canMoveServer(s: Known): Verdict {
   if (s.status === 'deleted') return no(removed)
   return s.cluster ? no('A server stays in its datacenter while it is in a cluster') : yes
 }
+
+export const canLabelServer = (s: Pick<Server, 'status'>): Verdict =>
+  s.status === 'deleted' ? no(removed) : yes
 
 export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
   if (s.status === 'deleted') return no('The server was removed already')

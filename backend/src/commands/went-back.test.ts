@@ -154,6 +154,7 @@ async function insertCluster(datacenterId: string): Promise<void> {
       upgrade: null,
       maintenance_window: null,
       kept: '[]',
+      labels: '{}',
       replaces: '{}',
     }),
   )

@@ -8,6 +8,7 @@ import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
+import type { Labels } from '#contract/labels/selector.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
@@ -100,6 +101,7 @@ export interface Columns {
   'audit_entry.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
   'cluster.finding': WorstFinding
+  'cluster.labels': Labels
   'cluster.kept': readonly KeptObject[]
   'cluster.maintenance_window': MaintenanceWindow
   'cluster.observed': Observed
@@ -127,6 +129,7 @@ export interface Columns {
   'patch.labels': Record<string, string>
   'preference.preferences': Values
   'server.finding': WorstFinding
+  'server.labels': Labels
   'server.hardware': Hardware
   'server.last_change': LastChange
   'server.pending': PendingConfiguration

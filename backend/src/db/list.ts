@@ -18,6 +18,7 @@ import {
   orderOf,
   type SortKey,
 } from '#contract/list.ts'
+import { selectorOf } from '#contract/labels/selector.ts'
 import { readRange } from '#contract/marketplace/range.ts'
 import { likePattern } from './db.ts'
 
@@ -68,6 +69,19 @@ export function within(
   ]
   return sql<SqlBool>`(${sql.join(limits, sql` and `)})`
 }
+
+/** A filter by labels. `column`: an object of JSON with the labels. */
+export const labelled = (column: RawBuilder<unknown>, selector: string): RawBuilder<SqlBool> =>
+  sql<SqlBool>`(${sql.join(
+    selectorOf(selector)!.map(({ key, values, not }) => {
+      const holds =
+        values === null
+          ? sql`jsonb_exists(${column}, ${key})`
+          : sql`coalesce(${column} ->> ${key} = any(${[...values]}::text[]), false)`
+      return not ? sql`not ${holds}` : holds
+    }),
+    sql` and `,
+  )})`
 
 /** Narrows rows by the search and the filters of a query. */
 export function narrowed<L extends AnyList, DB, TB extends keyof DB, O>(

@@ -171,6 +171,8 @@ export interface Tables {
     former_endpoints: Generated<string[]>
     observed: OptionalJson<Columns['cluster.observed']>
     upgrade: OptionalJson<Columns['cluster.upgrade']>
+    labels: DefaultJson<Columns['cluster.labels']>
+    notes: Generated<string>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -783,6 +785,8 @@ export interface Tables {
     rack_height: number | null
     rack_face: 'both' | 'front' | 'rear' | null
     rack_units: number | null
+    labels: DefaultJson<Columns['server.labels']>
+    notes: Generated<string>
   }
   server_contact: {
     server_id: string

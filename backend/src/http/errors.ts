@@ -16,6 +16,8 @@ import type { Log } from '../log.ts'
  * Longest list of fields in a response. Limited, because a hostile body could cause a long list.
  */
 const mostFields = 50
+/** Longest path of a field, in characters: a key that the caller chose may be a part of it. */
+const longestPath = 400
 
 /**
  * Sentence per field path, such as `servers.0.role`; a problem with the body as a whole is under
@@ -24,7 +26,7 @@ const mostFields = 50
 function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   const fields: [string, string][] = []
   for (const issue of issues) {
-    const at = issue.path.map(String).join('.')
+    const at = issue.path.map(String).join('.').slice(0, longestPath)
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
     // For an invalid key the inner issue has the message about the expected value.

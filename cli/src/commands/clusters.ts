@@ -12,6 +12,7 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
 import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
+import { labelsText } from '#contract/labels/changed.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'
@@ -75,6 +76,8 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Offer', c.offerId],
     ['Operation', c.operation_id],
     ['Window', shownWindow(c.maintenance_window)],
+    ['Labels', labelsText(c.labels ?? {})],
+    ['Notes', c.notes],
     ['Created', localTime(c.created_at)],
   ])}\n${table(
     terminal,
@@ -113,7 +116,7 @@ export const clusterCommands: Command[] = [
   listCommand({
     name: 'cluster list',
     summary: 'The clusters.',
-    examples: ['cluster list', 'cluster list --status ready --json'],
+    examples: ['cluster list', 'cluster list -l env=prod', 'cluster list --status ready --json'],
     operation: clusterList,
     shown: [
       'name',
@@ -130,6 +133,11 @@ export const clusterCommands: Command[] = [
       datacenter: { title: 'DATACENTER' },
       control_planes: { text: (c) => String(c.control_planes), right: true },
       workers: { text: (c) => String(c.workers), right: true },
+      labels: {
+        text: ({ labels = {} }) => labelsText(labels),
+        optional: true,
+        minor: true,
+      },
       reason: {
         text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : ''),
       },

@@ -1,3 +1,4 @@
+import { labelsText } from '#contract/labels/changed.ts'
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { placementSaid } from '#contract/racks/placing.ts'
@@ -110,6 +111,8 @@ function serverText(terminal: Terminal, s: Server): string {
           `UUID ${s.identity.seen.uuid}, serial ${s.identity.seen.serial || 'unknown'}`,
       ],
       ['Note', s.identity.note],
+      ['Labels', labelsText(s.labels ?? {})],
+      ['Notes', s.notes],
       [
         'Capacity',
         `${number(cores)} cores, ${number(threads)} threads, ${memory(memory_bytes)} memory, ${disk(disk_bytes)} disk`,
@@ -202,6 +205,7 @@ export const serverCommands: Command[] = [
     summary: 'The servers.',
     examples: [
       'server list --status maintenance --datacenter PL-POZ-1',
+      "server list -l 'rack=3,gen!=r640'",
       'server list --eligible true --json',
       'server list --columns name,maker,model,serial',
     ],
@@ -247,6 +251,7 @@ export const serverCommands: Command[] = [
         colour: (s) => (s.finding ? findingColours[s.finding.severity] : null),
         optional: true,
       },
+      labels: { text: ({ labels = {} }) => labelsText(labels), optional: true, minor: true },
       configuration: {
         text: (s) => (s.drift ? 'changed outside of Steelyard' : ''),
         colour: () => 'yellow',

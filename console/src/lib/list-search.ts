@@ -28,6 +28,7 @@ const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(
 
 function passes(filter: ListFilter, value: string): boolean {
   if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
+  if (filter.syntax) return filter.syntax.accepts(value)
   if (filter.schema) return !('issues' in filter.schema['~standard'].validate(value))
   return (
     choicesOf(filter)?.some(([choice]) => choice === value) ??

@@ -17,6 +17,7 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import {
   carriesPatches,
   clusterChange,
@@ -58,6 +59,7 @@ import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
+import { labelCluster } from './labelling.ts'
 import { operatorGroup } from './kubernetes.ts'
 import { clusterHealthNow } from './health/health.ts'
 import { clusterPodsNow } from './health/pods.ts'
@@ -153,6 +155,9 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     }
   })
   on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
+  on(clusterUpdate, ({ caller, params, body, ifMatch }) =>
+    labelCluster(parts, caller, params.id, body, ifMatch),
+  )
   on(clusterEvents, async ({ params }) => {
     const { id } = await demandCluster(parts.db, params.id)
     return { items: await parts.audit.events({ kind: 'cluster', id }, 200) }

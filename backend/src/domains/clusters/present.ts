@@ -92,6 +92,8 @@ export const present = (
     offerId === null && lookingSince !== null ? lookingSince.toISOString() : null,
   offer_address_set: isAddressSet,
   operation_id: row.operation_id,
+  labels: row.labels,
+  notes: row.notes,
   maintenance_window: row.maintenance_window,
   locked_out:
     row.locked_out === null || row.locked_out_since === null

@@ -10,6 +10,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { Verdict } from '#contract/rule.ts'
 import {
   canConfirmServer,
+  canLabelServer,
   canMoveServer,
   canRemoveServer,
   canRenameServer,
@@ -21,6 +22,7 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import { needsMac } from '#contract/servers/identity.ts'
+import { relabelling } from '../../labels.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
 import type { CallParts } from './parts.ts'
@@ -61,6 +63,31 @@ export function changing({
 }: CallParts) {
   const now = () => new Date(clock.now())
 
+  /** Changes the labels and notes of the locked row. */
+  const relabel = async (
+    tx: Tx,
+    caller: Caller,
+    row: store.ServerRow,
+    body: Parameters<typeof relabelling>[1],
+  ): Promise<store.ServerRow> => {
+    const { columns, entries } = relabelling(row, body)
+    if (entries.length === 0) return row
+    demand(canLabelServer(row), 'transition_refused')
+    const after = await store.update(tx, row.id, columns, now())
+    const target = { kind: 'server', id: row.id, name: row.name } as const
+    await record(
+      tx,
+      caller,
+      entries.map(({ what, ...entry }) => ({
+        action: `server.${what}` as const,
+        target,
+        ...entry,
+        event: { name: 'server.updated' as const, version: after.version },
+      })),
+    )
+    return after
+  }
+
   /** A change by a user: locks the row, checks the rule, writes row, audit entry and event. */
   const change = (
     caller: Caller,
@@ -68,10 +95,12 @@ export function changing({
     ifMatch: Versions,
     action: AuditAction,
     decide: (tx: Tx, row: store.ServerRow, server: Server) => Promise<store.ServerChange>,
+    labels: Parameters<typeof relabelling>[1] = {},
   ): Promise<Server> =>
     inTransaction(db, async (tx) => {
-      const row = store.existing(await store.lockOne(tx, id), id)
-      checkVersion(ifMatch, row.version)
+      const found = store.existing(await store.lockOne(tx, id), id)
+      checkVersion(ifMatch, found.version)
+      const row = await relabel(tx, caller, found, labels)
       const wanted = await decide(tx, row, await shown(tx, row))
       if (Object.keys(wanted).length === 0) return shown(tx, row)
       const after = await store.update(tx, id, wanted, now())
@@ -184,6 +213,7 @@ export function changing({
             }
             return wanted
           },
+          body,
         )
       } catch (error) {
         // The unique index decides between concurrent renames.

@@ -24,6 +24,7 @@ const columnsOf = {
   addresses: ['hardware'],
   drifted: ['drift_since'],
   failure: ['failure'],
+  labels: ['labels'],
 } as const satisfies Readonly<Record<keyof ServerState, readonly (keyof ServerRow)[]>>
 
 export type Remembered = (typeof columnsOf)[keyof ServerState][number] | 'operation_id'
@@ -100,6 +101,7 @@ export function stateOf(row: Known): Partial<ServerState> {
     addresses: hardware === null ? null : hardware.addresses.toSorted(),
     drifted: row.drift_since !== null && row.drift_since !== undefined,
     failure: row.failure ?? null,
+    labels: row.labels ?? {},
   }
   return Object.fromEntries(
     Object.entries(whole).filter(([field]) =>

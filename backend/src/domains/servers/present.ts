@@ -1,5 +1,6 @@
 /** Converts a row to the contract's server. */
 import { capacityOf } from '#contract/capacity.ts'
+import { selectorOf, selects } from '#contract/labels/selector.ts'
 import type { FilterReaders, SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
@@ -190,6 +191,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     failure: failureOf(row),
     finding: row.finding,
     left_cluster: row.cluster_id === null ? row.left_cluster : null,
+    labels: row.labels,
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {
@@ -214,6 +216,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     },
     resources: resourcesOf(row),
     eligibility: checks,
+    notes: row.notes,
     version: row.version,
     updated_at: row.updated_at.toISOString(),
   }
@@ -301,6 +304,13 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
 
 const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 
+/** The selector that was parsed last: a list asks it of every server. */
+let last: { readonly text: string; readonly selector: ReturnType<typeof selectorOf> } | undefined
+function parsed(text: string): NonNullable<ReturnType<typeof selectorOf>> {
+  if (last?.text !== text) last = { text, selector: selectorOf(text) }
+  return last.selector!
+}
+
 /** Filters of the server list. `now` in ms since the epoch. */
 export const filterReaders = (now: number): FilterReaders<typeof serverList.list, Entry> => ({
   status: ({ row }, status) => row.status === status,
@@ -315,6 +325,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   cc: ({ row }, wanted) => (row.commitment_status ?? 'none') === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
+  label: ({ row }, wanted) => selects(parsed(wanted), row.labels),
 })
 
 /** The audited fields of a server, without hardware. */
@@ -327,6 +338,7 @@ export function audited(row: ServerRow): object {
     ...(row.rack_id !== null && { placement: placementText(row) }),
     cluster: row.cluster_name,
     address: row.address,
+    labels: row.labels,
     identity: {
       state: row.identity_state,
       uuid: row.uuid,

@@ -82,8 +82,9 @@ function filtersOf(
   options: Readonly<Record<string, Options>>,
   inline: readonly string[],
 ): OneFilter[] {
-  return declaredFilters(list).map(([key, filter]) => {
+  return declaredFilters(list).flatMap(([key, filter]) => {
     const value = search[key] ?? ''
+    if (filter.syntax && value === '') return []
     const choices = choicesOf(filter)?.map(([choice, words]) => ({
       value: choice,
       text: words ?? sentence(choice),

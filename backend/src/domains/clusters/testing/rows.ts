@@ -90,6 +90,8 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   locked_out: null,
   locked_out_since: null,
   taken_over_at: null,
+  labels: {},
+  notes: '',
   maintenance_window: null,
   other_endpoint: null,
   former_endpoints: [],

@@ -13,6 +13,7 @@ const columnOf = {
   talos_version: 'talos_version',
   kubernetes_version: 'kubernetes_version',
   endpoint: 'endpoint',
+  labels: 'labels',
 } as const satisfies Readonly<Record<keyof ClusterState, keyof ClusterRow>>
 
 export type Remembered = (typeof columnOf)[keyof ClusterState] | 'operation_id'
