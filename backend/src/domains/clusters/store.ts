@@ -10,9 +10,9 @@ import {
   remembered,
   stateOf,
 } from './whole/past.ts'
-import { shownStatus } from './store-listed.ts'
+import { shownStatus } from './listed/store-listed.ts'
 
-export { find, type ListedCluster, page } from './store-listed.ts'
+export { find, type ListedCluster, page } from './listed/store-listed.ts'
 
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>

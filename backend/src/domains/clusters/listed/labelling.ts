@@ -2,12 +2,12 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { clusterUpdate } from '#contract/clusters/update.ts'
 import type { Input } from '#contract/operation.ts'
-import { inTransaction } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
-import { checkVersion, type Versions } from '../../http/tags.ts'
-import { relabelling } from '../../labels.ts'
-import { type ClusterParts, lockCluster, updateCluster } from './parts.ts'
-import { shownOne } from './shown.ts'
+import { inTransaction } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { checkVersion, type Versions } from '../../../http/tags.ts'
+import { relabelling } from '../../../labels.ts'
+import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
+import { shownOne } from '../shown.ts'
 
 /** Answers `clusterUpdate`. @throws Problem not_found, stale, invalid */
 export const labelCluster = (

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { clusterList, type ClusterStatus } from '#contract/clusters/clusters.ts'
 import { kindsOfFindings } from '#contract/findings/kinds.ts'
 import type { Input } from '#contract/operation.ts'
-import type { Db, Tx } from '../../db/db.ts'
-import { containing, labelled, readPage, type SqlReaders } from '../../db/list.ts'
-import type { ClusterRow, MemberRow } from './store.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { containing, labelled, readPage, type SqlReaders } from '../../../db/list.ts'
+import type { ClusterRow, MemberRow } from '../store.ts'
 
 type On = Db | Tx
 
