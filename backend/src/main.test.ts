@@ -92,6 +92,27 @@ test('the program prints one line on standard output and JSON lines on standard 
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
 
+test('a process that only reconciles answers health, readiness and metrics at its address, and nothing else', async () => {
+  const data = path.join(temporaryFolder('main'), 'data')
+  const program = run(['serve'], { STEELYARD_DATA: data, STEELYARD_ROLES: 'reconcile', ...admin })
+  const url = (await program.ready()).replace('/readyz', '')
+  expect(program.seen.out).toBe(`Steelyard is ready, without API and console: ${url}/readyz\n`)
+  for (const probe of ['/healthz', '/readyz', '/metrics'])
+    expect((await fetch(url + probe)).status).toBe(200)
+  expect((await fetch(url)).status).toBe(404)
+  const refused = await signIn(url)
+  expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'not_found' }])
+  const taken = run(['serve'], {
+    STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
+    STEELYARD_ROLES: 'reconcile',
+    PORT: new URL(url).port,
+  })
+  expect(await taken.ended).toBe(1)
+  expect(taken.seen.err).toContain('is in use by another program')
+  program.child.kill('SIGTERM')
+  expect(await program.ended).toBe(0)
+}, 120_000)
+
 test('the error of a second Steelyard on the data folder names the first; after a kill −9 the database server continues to be used', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })

@@ -52,6 +52,7 @@ import { waitlist } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import { system, type UserCaller } from './http/caller.ts'
 import { installationRoutes } from './http/health.ts'
+import { buildProbes } from './http/probes.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
@@ -255,3 +256,10 @@ export const buildWeb = (
     routes: all.flatMap((domain) => domain.routes ?? []),
   })
 }
+
+/** The app of a process that answers no calls of the API. */
+export const buildWatched = (platform: Platform, { all }: Domains): Promise<FastifyInstance> =>
+  buildProbes(
+    platform,
+    all.flatMap((domain) => domain.figures ?? []),
+  )

@@ -101,9 +101,9 @@ async function imported() {
   await new Promise((resolve) => setTimeout(resolve, launchMs))
   const { engineQueue } = await import('../engine/queue.ts')
   const { listen } = await import('../http/listen.ts')
-  const { buildDomains, buildWeb } = await import('../parts.ts')
+  const { buildDomains, buildWatched, buildWeb } = await import('../parts.ts')
   const { buildPlatform } = await import('../platform.ts')
-  return { engineQueue, listen, buildDomains, buildWeb, buildPlatform }
+  return { engineQueue, listen, buildDomains, buildWatched, buildWeb, buildPlatform }
 }
 
 /** Loads the program without starting it. */
@@ -157,7 +157,7 @@ async function start(
   kept.write(position)
   opened.database.guard(position, onBack)
   opened.embedded?.supervise()
-  const { engineQueue, listen, buildDomains, buildWeb, buildPlatform } = await loading
+  const { engineQueue, listen, buildDomains, buildWatched, buildWeb, buildPlatform } = await loading
 
   const platform = buildPlatform({
     config,
@@ -194,20 +194,24 @@ async function start(
   steps.push('engine', () => queue.stop(engineGraceMs))
   if (reconciles)
     for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
-  if (config.roles.includes('http')) {
+  const answers = config.roles.includes('http')
+  if (answers)
     app = await buildWeb(platform, domains, {
       consoleFolder: path.join(home, 'console/dist'),
       cliFile: path.join(home, 'cli/dist/steelyard.mjs'),
       docsFolder: path.join(home, 'docs'),
     })
-    const web = app
-    steps.push('http', () => web.close())
-    const stopListening = await listen(web, config, log).catch((error: unknown) => {
-      throw cannotListen(config, error)
-    })
-    steps.push('listening', async () => stopListening())
-    around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
-  }
+  const web = app ?? (await buildWatched(platform, domains))
+  steps.push('http', () => web.close())
+  const stopListening = await listen(web, config, log).catch((error: unknown) => {
+    throw cannotListen(config, error)
+  })
+  steps.push('listening', async () => stopListening())
+  around.out(
+    answers
+      ? `Steelyard is ready at ${addressOf(config, web)}\n`
+      : `Steelyard is ready, without API and console: ${addressOf(config, web)}/readyz\n`,
+  )
   // Starts after the app, because reading ten thousand servers would delay it by a second. The
   // program has reported that it is ready, so from here on it waits for a database that is away.
   if (reconciles) {

@@ -2,8 +2,6 @@
  * The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's
  * files.
  */
-import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -21,9 +19,9 @@ import { healthRoutes } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
 import { docsRoutes } from './docs.ts'
-import { limitSockets, oneAtATime } from './load/sockets.ts'
 import { openapiRoutes } from './openapi.ts'
 import { queryOf } from './query.ts'
+import { limitServer, serverOptions } from './server-options.ts'
 import { type Authenticate, guard } from './session.ts'
 import { streams } from './streams.ts'
 import { traceRequests } from './traces.ts'
@@ -53,88 +51,25 @@ export interface AppParts extends Platform {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
 
-/**
- * TLS 1.3 if the client supports it; in TLS 1.2 only ciphers with forward secrecy and authenticated
- * encryption (RFC 9325, 4.2): no RSA key exchange or CBC.
- */
-const tlsRules = {
-  minVersion: 'TLSv1.2',
-  honorCipherOrder: true,
-  ciphers: [
-    'TLS_AES_256_GCM_SHA384',
-    'TLS_CHACHA20_POLY1305_SHA256',
-    'TLS_AES_128_GCM_SHA256',
-    ...['AES256-GCM-SHA384', 'CHACHA20-POLY1305', 'AES128-GCM-SHA256'].flatMap((suite) => [
-      `ECDHE-ECDSA-${suite}`,
-      `ECDHE-RSA-${suite}`,
-    ]),
-  ].join(':'),
-} as const
-
-const headersTimeoutMs = 10_000
-const requestTimeoutMs = 30_000
-const keepAliveMs = 10_000
 /** How long running requests may take after a shutdown begins, before they are cut off. */
 const closingGraceMs = 5_000
 /** How often the sessions of open streams are checked. */
 const lapsedCheckMs = 2_000
-/** How often Node.js checks sockets for expired header and request timeouts. */
-const slowCheckMs = 5_000
 /** `Retry-After` during a shutdown: longer than a restart takes. */
 const stoppingRetrySeconds = 5
-const largestBodyBytes = 256 * 1024
-const largestHeadersBytes = 16 * 1024
-const mostHeaders = 64
-
-/**
- * The contract checks what calls get and send, so no route has a schema of Fastify, and Fastify
- * doesn't load the compilers of its schemas.
- */
-const noSchemas = (): never => {
-  throw new Error('A route has a schema of Fastify')
-}
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, log } = parts
-  const tls = config.tls && {
-    cert: readFileSync(config.tls.certFile),
-    key: readFileSync(config.tls.keyFile),
-    ...tlsRules,
-  }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const safe = securityHeaders(files.connects, config.tls !== undefined)
-  const sockets = {
-    maxHeaderSize: largestHeadersBytes,
-    connectionsCheckingInterval: slowCheckMs,
-    headersTimeout: headersTimeoutMs,
-    // `refuseAmbiguous` checks the Host header instead, so that the error response has the usual
-    // headers.
-    requireHostHeader: false,
-  }
   const app: FastifyInstance = fastify({
-    ...(tls && { https: { ...tls, ...sockets } }),
-    http: sockets,
-    bodyLimit: largestBodyBytes,
-    requestTimeout: requestTimeoutMs,
-    handlerTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-    connectionTimeout: 0,
-    genReqId: () => randomUUID(),
-    requestIdHeader: false,
-    logger: false,
+    ...serverOptions(config),
     // The check of `stopping` below responds with the usual error body instead.
     return503OnClosing: false,
     clientErrorHandler: refuseMalformed(safe),
     // Running requests may finish during a shutdown; `preClose` below cuts off those that take too
     // long.
     forceCloseConnections: 'idle',
-    trustProxy:
-      config.trustedProxies.length > 0
-        ? (address: string) => config.trustedProxies.some((p) => p.contains(address))
-        : false,
-    schemaController: {
-      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
-    },
     routerOptions: {
       maxParamLength: 200,
       querystringParser: (text) => queryOf(text).values,
@@ -158,9 +93,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     },
   })
   const { server } = app
-  server.maxHeadersCount = mostHeaders
-  limitSockets(server, { trusted: config.trustedProxies })
-  oneAtATime(server)
+  limitServer(server, config)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -246,7 +179,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done()
   })
 
-  healthRoutes(app, parts, parts.figures)
+  healthRoutes(app, parts, { counted: parts.figures, openStreams: app.streams.count })
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, parts)

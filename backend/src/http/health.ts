@@ -45,7 +45,7 @@ function together<T>(ask: () => Promise<T>): () => Promise<T> {
 /** The figures of this process and of the database. */
 async function ownFigures(
   { db, pool, version }: Platform,
-  app: FastifyInstance,
+  openStreams: () => number,
 ): Promise<{ readonly isDatabaseUp: boolean; readonly figures: Figures }> {
   const { utilization } = performance.eventLoopUtilization()
   const only = (value: number) => [{ value }]
@@ -53,7 +53,7 @@ async function ownFigures(
     steelyard_info: [{ version, value: 1 }],
     steelyard_heap_used_bytes: only(getHeapStatistics().used_heap_size),
     steelyard_event_loop_utilization: only(utilization),
-    steelyard_streams_open: only(app.streams.count()),
+    steelyard_streams_open: only(openStreams()),
     steelyard_database_connections: only(pool.totalCount),
     steelyard_database_waiting: only(pool.waitingCount),
   }
@@ -106,13 +106,16 @@ function mayMeasure(
 export function healthRoutes(
   app: FastifyInstance,
   platform: Platform,
-  counted: readonly (() => Promise<Figures>)[],
+  {
+    counted,
+    openStreams,
+  }: { counted: readonly (() => Promise<Figures>)[]; openStreams: () => number },
 ): void {
   const { config } = platform
   const requests = measureRequests(app)
   const ready = together(() => readiness(platform.db))
   const metrics = together(async () => {
-    const { isDatabaseUp, figures } = await ownFigures(platform, app)
+    const { isDatabaseUp, figures } = await ownFigures(platform, openStreams)
     const ofDomains = isDatabaseUp ? await Promise.all(counted.map((count) => count())) : []
     return metricsText(requests, [figures, ...ofDomains])
   })
