@@ -29,9 +29,9 @@ alter table server
   add constraint server_rack_datacenter foreign key (rack_id, datacenter_id) references rack (id, datacenter_id),
   add constraint server_rack_units foreign key (rack_id, rack_units) references rack (id, units) on update cascade,
   add constraint server_within_rack check (rack_unit + rack_height - 1 <= rack_units),
-  -- Looked at when a statement has ended, and in an import when all have: two servers may swap their places.
+  -- Not deferrable: an insert of servers that leaves out those that are there (`on conflict do nothing`) needs that.
   add constraint server_place exclude using gist (
     rack_id with =,
     int4range(rack_unit, rack_unit + rack_height) with &&,
     (case rack_face when 'front' then int4range(0, 1) when 'rear' then int4range(1, 2) else int4range(0, 2) end) with &&
-  ) where (rack_id is not null) deferrable;
+  ) where (rack_id is not null);

@@ -48,10 +48,7 @@ export interface PlaceColumns {
   readonly rack_units: number | null
 }
 
-/**
- * Writes places, and returns the new versions. The constraint on taken places is checked when all are
- * written, so that servers can swap them.
- */
+/** Writes places, and returns the new versions. */
 export async function write(
   tx: Tx,
   places: readonly PlaceColumns[],
