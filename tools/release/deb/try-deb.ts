@@ -91,11 +91,15 @@ export async function tryDeb(
     await signInByBrowser(one.url)
     const doctor = await inRoot(root, '/usr/bin/steelyard doctor')
     assert.match(doctor.out + doctor.err, /database/i)
+    const passphrase = '/etc/steelyard/backup-passphrase'
+    await mustRun(root, `install -m 0600 -o ${unit.user} /dev/stdin ${passphrase}`, {
+      input: password,
+    })
     await mustRun(
       root,
-      'install -d -o steelyard /var/backups/steelyard && /usr/bin/steelyard backup /var/backups/steelyard/one --passphrase-file /dev/stdin',
-      { input: password },
-    ).catch((error: unknown) => say(`  backup: ${String(error).slice(0, 600)}`))
+      `install -d -o ${unit.user} /var/backups/steelyard && /usr/bin/steelyard backup /var/backups/steelyard/one --passphrase-file ${passphrase}`,
+    )
+    assert.equal(statSync(at('var/backups/steelyard/one')).uid, id)
 
     const next = await buildNext(release)
     const nextFile = await makeNext(next, at('root'))
