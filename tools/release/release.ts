@@ -9,14 +9,16 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Artefact, type Release, ReleaseRefused, run, sha256 } from './artefact.ts'
-import { chart } from './chart.ts'
+import { chart } from './chart/chart.ts'
+import { cliPackage } from './cli-package.ts'
+import { image } from './container/image.ts'
 import { deb } from './deb/deb.ts'
-import { image } from './image.ts'
 import { type Platform, platforms } from './platforms.ts'
+import { sbom } from './sbom.ts'
 import { tarball } from './tarball.ts'
 
 /** In this order, because later parts may reuse what earlier ones made in `release.work`. */
-const artefacts: readonly Artefact[] = [tarball, deb, image, chart]
+const artefacts: readonly Artefact[] = [tarball, deb, image, chart, cliPackage, sbom]
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 /** As in semver, with build metadata: it becomes part of file names and of Debian's version. */

@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { demandRoom, type Release, run } from './artefact.ts'
-import { programFolder } from './program.ts'
+import { demandRoom, type Release, run } from '../artefact.ts'
+import { programFolder } from '../program.ts'
 
 /** By Node's names of processors. `oci`: the name in the image's index; Debian has the same. */
 export const processors = { x64: { oci: 'amd64' }, arm64: { oci: 'arm64' } } as const
@@ -60,6 +60,7 @@ async function debianPackages(
   const into = join(work, `debian-${oci}`)
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     mkdirSync(join(state, folder), { recursive: true })
+  rmSync(into, { recursive: true, force: true })
   mkdirSync(into)
   demandRoom(into, 100e6)
   const options = [
@@ -180,7 +181,7 @@ export async function imageRoot(release: Release, processor: Processor): Promise
   cpSync(join(base, 'usr/lib/os-release'), join(base, 'etc/os-release'))
   bundleAuthorities(base)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(base, name), text)
-  cpSync(join(import.meta.dirname, 'image-sh.cjs'), join(base, 'bin/sh'))
+  cpSync(join(import.meta.dirname, 'sh.cjs'), join(base, 'bin/sh'))
   for (const name of ['bin/sh', 'usr/bin/steelyard']) chmodSync(join(base, name), 0o755)
   mkdirSync(join(base, 'tmp'))
   chmodSync(join(base, 'tmp'), 0o1777)

@@ -2,17 +2,11 @@
  * An image for containers, without a shell and without root: `steelyard-VERSION-image-PLATFORM.tar`
  * is an archive of the OCI's layout, which podman, skopeo, crane, containerd and Docker read.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
-import {
-  addImage,
-  addLayer,
-  type ImageConfig,
-  makeLayout,
-  tagImage,
-  tagOf,
-} from './image-layout.ts'
+import { type Artefact, demandRoom, type Release, run } from '../artefact.ts'
+import { buildNext } from '../trial/next.ts'
+import { addImage, addLayer, type ImageConfig, makeLayout, tagImage, tagOf } from './layout.ts'
 import {
   dataFolder,
   home,
@@ -21,7 +15,8 @@ import {
   processors,
   type Root,
   userId,
-} from './image-root.ts'
+} from './root.ts'
+import { tryImage } from './try-image.ts'
 
 /** What the folders, the layers and the archive of one image take. */
 const neededBytes = 1.2e9
@@ -103,8 +98,17 @@ export const image: Artefact = {
   name: 'image',
   async make(release) {
     const names: string[] = []
-    for (const processor of Object.keys(processors) as Processor[])
+    for (const processor of (process.env.ONLY ?? Object.keys(processors).join()).split(
+      ',',
+    ) as Processor[])
       names.push(await makeImage(release, processor))
     return names
   },
+  test: (release) =>
+    tryImage(release, async () => {
+      const version = await buildNext(release)
+      const next = { ...release, version, out: join(release.work, 'next') }
+      mkdirSync(next.out)
+      return { version, archive: join(next.out, await makeImage(next, process.arch as Processor)) }
+    }),
 }

@@ -15,9 +15,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { type Artefact, attempt, type Release, run } from './artefact.ts'
-import { variants, wrong } from './chart-values.ts'
-import { goProgram } from './go-program.ts'
+import { type Artefact, attempt, type Release, run } from '../artefact.ts'
+import { variants, wrong } from './values.ts'
+import { goProgram } from '../go-program.ts'
 
 const helm = 'helm.sh/helm/v3/cmd/helm@v3.22.0'
 const kubeconform = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0'

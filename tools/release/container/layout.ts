@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { type Release, run } from './artefact.ts'
+import { type Release, run } from '../artefact.ts'
 
 /** A blob by its type, hash and size (descriptor.md). */
 export interface Descriptor {

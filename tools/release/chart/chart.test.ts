@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { readConfig } from '../../backend/src/config.ts'
-import { variants, wrong } from './chart-values.ts'
+import { readConfig } from '../../../backend/src/config.ts'
+import { variants, wrong } from './values.ts'
 
-const chart = new URL('../../deploy/helm/steelyard/', import.meta.url)
+const chart = new URL('../../../deploy/helm/steelyard/', import.meta.url)
 const text = (name: string) => readFileSync(new URL(name, chart), 'utf8')
 const defaults = parse(text('values.yaml')) as object
 const schema = JSON.parse(text('values.schema.json')) as object
