@@ -1,8 +1,10 @@
-/** Channels and messages, as an admin meets them in the browser. */
+/** Channels, rules, silences and messages, as an admin meets them in the browser. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { alertRuleList } from '#contract/alerts/rules.ts'
+import { silenceList } from '#contract/alerts/silences.ts'
 import { closePages, launch, open, signIn, tell } from '../browser.ts'
 import { admin, type Installation, startInstallation } from '../installation.ts'
 
@@ -77,4 +79,107 @@ test('an admin adds a webhook with the keyboard alone, sends a test, and reads t
   const message = page.getByRole('dialog', { name: 'Test message of Steelyard' })
   await message.getByText('told the night shift').waitFor()
   await message.getByText('status 200').waitFor()
+})
+
+const severity = (form: Locator, name: string) =>
+  form.getByRole('group', { name: 'Severities' }).last().getByRole('checkbox', { name })
+const row = (text: string) => page.getByRole('row').filter({ hasText: text })
+
+test('a rule is added, with a sentence at each field that is wrong, then changed, paused and resumed', async () => {
+  const rules = async () => (await installation.call(alertRuleList, { query: {} })).items
+  const before = await rules()
+  await page.goto('/alerts/rules')
+  await page.getByRole('button', { name: 'Add rule' }).click()
+  const form = page.getByRole('dialog', { name: 'Add rule' })
+  const add = form.getByRole('button', { name: 'Add rule' })
+  await form.getByLabel('When it has lasted').fill('-5')
+  await form.getByLabel('Remind after').fill('999')
+  await form.getByRole('checkbox', { name: /^Notify every channel/ }).uncheck()
+  await add.click()
+  for (const wrong of [
+    /^Rule name must/,
+    'Wait for 0 to 1440 minutes',
+    'Remind after 1 to 168 hours',
+    'Choose a channel',
+  ])
+    await form.getByText(wrong).waitFor()
+  await form.getByLabel('Name').fill(before[0]!.name)
+  await form.getByLabel('When it has lasted').fill('10')
+  await form.getByLabel('Remind after').fill('')
+  await form.getByRole('checkbox', { name: 'on-call' }).check()
+  await add.click()
+  // The API refuses a name that another rule has.
+  await form.getByText('Rule name already exists. Please choose a different name.').waitFor()
+  expect(await rules()).toEqual(before)
+
+  await form.getByLabel('Name').fill('nights')
+  await severity(form, 'Attention').check()
+  await add.click()
+  await page.getByText('nights was added').waitFor()
+  await row('nights').getByText('after 10 min').waitFor()
+  await row('nights').getByText('Active').waitFor()
+
+  const act = async (name: string) => {
+    await page.getByRole('button', { name: 'Actions for nights' }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  await act('Edit')
+  const edit = page.getByRole('dialog', { name: 'Edit nights' })
+  await edit.getByLabel('When it has lasted').fill('0')
+  await edit.getByRole('button', { name: 'Save rule' }).click()
+  await row('nights').getByText('at once').waitFor()
+  await act('Pause')
+  await row('nights').getByText('Paused').waitFor()
+  await act('Resume')
+  await row('nights').getByText('Active').waitFor()
+  expect((await rules()).find((one) => one.name === 'nights')).toMatchObject({
+    severities: ['down', 'degraded', 'attention'],
+    channels: [{ name: 'on-call' }],
+    wait_minutes: 0,
+    remind_hours: null,
+    paused: false,
+  })
+})
+
+test('a silence of later and one of now are added, with a sentence at each field that is wrong', async () => {
+  await page.goto('/alerts/silences')
+  await page.getByRole('heading', { name: 'Nothing is silenced' }).waitFor()
+  const opened = async () => {
+    await page.getByRole('button', { name: 'Add silence' }).first().click()
+    return page.getByRole('dialog', { name: 'Add silence' })
+  }
+  const form = await opened()
+  const add = form.getByRole('button', { name: 'Add silence' })
+  await form.getByLabel('Starts').fill('2031-05-02T08:00')
+  await form.getByLabel('Ends').fill('2031-05-01T08:00')
+  await add.click()
+  for (const wrong of [
+    'Say why it is silenced',
+    'Choose what is silenced; name all severities to silence everything',
+    'The end is before the start',
+  ])
+    await form.getByText(wrong).waitFor()
+  expect((await installation.call(silenceList, { query: {} })).total).toBe(0)
+  await form.getByLabel('Why').fill('Works in the hall')
+  await form.getByLabel('Ends').fill('2031-05-03T08:00')
+  for (const name of ['Down', 'Degraded', 'Attention']) await severity(form, name).check()
+  await add.click()
+  await page.getByText('The silence was added').waitFor()
+  await row('Works in the hall').getByText('Waiting').waitFor()
+  const { items } = await installation.call(silenceList, { query: {} })
+  expect(items).toMatchObject([
+    {
+      // The fields have the times of the browser.
+      starts_at: new Date('2031-05-02T08:00').toISOString(),
+      ends_at: new Date('2031-05-03T08:00').toISOString(),
+      severities: ['down', 'degraded', 'attention'],
+      by: admin.email,
+    },
+  ])
+
+  const now = await opened()
+  await now.getByLabel('Why').fill('Works on the rack')
+  for (const name of ['Down', 'Degraded', 'Attention']) await severity(now, name).check()
+  await now.getByRole('button', { name: 'Add silence' }).click()
+  await row('Works on the rack').getByText('Active').waitFor()
 })
