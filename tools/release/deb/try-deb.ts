@@ -92,14 +92,14 @@ export async function tryDeb(
     const doctor = await inRoot(root, '/usr/bin/steelyard doctor')
     assert.match(doctor.out + doctor.err, /database/i)
     const passphrase = '/etc/steelyard/backup-passphrase'
-    await mustRun(root, `install -m 0600 -o ${unit.user} /dev/stdin ${passphrase}`, {
+    await mustRun(root, `umask 077 && cat >${passphrase} && chown ${unit.user} ${passphrase}`, {
       input: password,
     })
     await mustRun(
       root,
       `install -d -o ${unit.user} /var/backups/steelyard && /usr/bin/steelyard backup /var/backups/steelyard/one --passphrase-file ${passphrase}`,
     )
-    assert.equal(statSync(at('var/backups/steelyard/one')).uid, id)
+    assert.equal(statSync(at('/var/backups/steelyard/one')).uid, id)
 
     const next = await buildNext(release)
     const nextFile = await makeNext(next, at('root'))
