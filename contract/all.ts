@@ -21,6 +21,7 @@ import * as events from './events.ts'
 import * as findings from './findings/findings.ts'
 import * as extensions from './clusters/extensions.ts'
 import * as history from './history/history.ts'
+import * as clusterFiles from './clusters/files.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
@@ -116,6 +117,7 @@ const nouns: readonly object[] = [
   drift,
   clusters,
   clusterUpdates,
+  clusterFiles,
   takeover,
   changes,
   health,

@@ -65,6 +65,11 @@ export const errors = {
     means:
       'The configuration of the machine was changed outside of Steelyard; keep or overwrite the changes first.',
   },
+  held_by_files: {
+    status: 409,
+    means:
+      'Only a set of files changes the cluster (`steelyard apply`). Release the cluster first, or change its files.',
+  },
   cluster_not_ready: { status: 409, means: 'The cluster is not ready for this yet.' },
   operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
   operation_ended: {

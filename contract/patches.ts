@@ -150,6 +150,7 @@ export const patchCreate = operation(
     answer: Patch,
     status: 201,
     errors: [
+      'held_by_files',
       'name_taken',
       'server_unreachable',
       'operation_running',
@@ -175,6 +176,7 @@ export const patchUpdate = operation(
     }),
     answer: Patch,
     errors: [
+      'held_by_files',
       'name_taken',
       'patch_read_only',
       'stale',
@@ -198,6 +200,7 @@ export const patchRemove = operation(
       confirmed_loss: z.optional(z.string().check(z.maxLength(64))),
     }),
     errors: [
+      'held_by_files',
       'patch_read_only',
       'stale',
       'server_unreachable',

@@ -121,6 +121,8 @@ export const ClusterDocument = z.strictObject({
   /** Extensions of every server. If they are left out, they aren't managed. */
   extensions: z.optional(ExtensionNames),
   kernel_args: z.optional(KernelArgs),
+  /** True: only files of this set change the cluster. A person releases it. */
+  locked: z.optional(z.boolean()),
   /** null: the cluster has no window. If it is left out, it isn't managed. */
   maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
   /** null: the cluster has no schedule. If it is left out, it isn't managed. */

@@ -124,6 +124,13 @@ export const Cluster = z.object({
   locked_out: z.optional(
     z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time })),
   ),
+  /**
+   * The set of files of `steelyard apply` that alone changes the cluster, who said so, and since
+   * when; null if everybody may change it.
+   */
+  files: z.optional(
+    z.nullable(z.object({ set: z.string(), by: z.nullable(z.string()), since: time })),
+  ),
   /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
   /**
@@ -339,7 +346,7 @@ export const clusterDelete = operation(
     proof: true,
     query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
     answer: begun,
-    errors: ['operation_running', 'stale'],
+    errors: ['operation_running', 'stale', 'held_by_files'],
   },
 )
 export const clusterServerReplace = operation(

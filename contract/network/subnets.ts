@@ -308,7 +308,14 @@ export const clusterSubnetsAssign = operation(
       'Assign exactly these subnets to a cluster. Subnets that are unassigned are drained first; with `force`, Services lose their addresses at once.',
     body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
     answer: begun,
-    errors: ['subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
+    errors: [
+      'subnet_assigned',
+      'conflict',
+      'cluster_not_ready',
+      'operation_running',
+      'stale',
+      'held_by_files',
+    ],
   },
 )
 

@@ -91,7 +91,13 @@ export const serverRemove = operation('serverRemove', 'DELETE /v1/nodes/{id}', '
     'Remove a server that is in no cluster; with `force`, also a server of a cluster, if the server does not answer. Wipes nothing and keeps the history. The operation is already done when the response arrives.',
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
-  errors: ['server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+  errors: [
+    'server_in_cluster',
+    'operation_running',
+    'transition_refused',
+    'stale',
+    'held_by_files',
+  ],
 })
 
 const commandCall = (kind: MachineCommand) =>
@@ -113,7 +119,13 @@ export const serverReset = operation('serverReset', 'POST /v1/nodes/{id}/reset',
     'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
   body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
   answer: begun,
-  errors: ['server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+  errors: [
+    'server_not_in_cluster',
+    'operation_running',
+    'transition_refused',
+    'stale',
+    'held_by_files',
+  ],
 })
 
 export const serverTalosconfig = operation(

@@ -173,6 +173,9 @@ export interface Tables {
     upgrade: OptionalJson<Columns['cluster.upgrade']>
     labels: DefaultJson<Columns['cluster.labels']>
     notes: Generated<string>
+    files_set: string | null
+    files_by: string | null
+    files_at: Date | null
   }
   cluster_bootstrap: {
     cluster_id: string

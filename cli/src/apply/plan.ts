@@ -85,6 +85,7 @@ export const ranks = {
   image: 140,
   patch: 150,
   cluster: 160,
+  lock: 161,
   settings: 162,
   change: 164,
   configure: 166,

@@ -160,6 +160,7 @@ export const clusterChange = operation(
       'disk_not_confirmed',
       'loss_not_confirmed',
       'stale',
+      'held_by_files',
     ],
   },
 )
@@ -172,7 +173,7 @@ export const clusterWindowSet = operation(
     summary: "Set or remove the cluster's maintenance window.",
     body: z.strictObject({ window: z.nullable(MaintenanceWindow) }),
     answer: Cluster,
-    errors: ['operation_running'],
+    errors: ['operation_running', 'held_by_files'],
   },
 )
 

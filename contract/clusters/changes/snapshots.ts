@@ -284,7 +284,7 @@ export const snapshotScheduleSet = operation(
       "Set the schedule of the cluster's snapshots. Snapshots that the schedule no longer keeps are removed after the next one is ready.",
     body: NewSnapshotSchedule,
     answer: SnapshotSchedule,
-    errors: ['stale'],
+    errors: ['stale', 'held_by_files'],
   },
 )
 export const snapshotScheduleRemove = operation(
@@ -293,7 +293,7 @@ export const snapshotScheduleRemove = operation(
   'clusters:write',
   {
     summary: "Remove the schedule of the cluster's snapshots. The snapshots stay.",
-    errors: ['stale'],
+    errors: ['stale', 'held_by_files'],
   },
 )
 

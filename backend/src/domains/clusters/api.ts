@@ -29,6 +29,8 @@ export interface ClusterFacts {
   readonly has_control_plane: boolean
   /** Other programs, and other Steelyards, may have objects in a cluster that was taken over. */
   readonly taken_over: boolean
+  /** @throws Problem held_by_files if only other files change the cluster */
+  readonly demandUnheld: (caller: Caller) => void
   /** VLAN of the workload, or null. */
   readonly vlan_id: number | null
   /** The cluster's servers by name, with their workload links if known. */

@@ -28,6 +28,7 @@ import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
+import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import {
   clusterImport,
   clusterImportPreview,
@@ -60,6 +61,7 @@ import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
 import { labelCluster } from './listed/labelling.ts'
+import { holdByFiles, releaseFromFiles } from './files.ts'
 import { operatorGroup } from './kubernetes.ts'
 import { clusterHealthNow } from './health/health.ts'
 import { clusterPodsNow } from './health/pods.ts'
@@ -213,6 +215,10 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return requestChange(parts, caller, params.id, body, signal)
   })
   on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
+  on(clusterFilesHold, ({ caller, params, body }) =>
+    holdByFiles(parts, caller, params.id, body.set),
+  )
+  on(clusterFilesRelease, ({ caller, params }) => releaseFromFiles(parts, caller, params.id))
   heavy(clusterImportPreview, ({ caller, body, signal }) =>
     previewTakeover(parts, { caller, signal }, body),
   )

@@ -3,6 +3,7 @@ import type { Clusters } from './api.ts'
 import { etcdReading } from './change/snapshots/read-etcd.ts'
 import { kubernetesOf } from './kubernetes.ts'
 import { forgetServer } from './leave/leaving.ts'
+import { demandUnheld } from './held.ts'
 import { clusterMachines } from './machines.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
 import { system } from '../../http/caller.ts'
@@ -38,6 +39,7 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
       talos_version: row.talos_version,
       has_control_plane: row.control_plane_at !== null,
       taken_over: row.taken_over_at !== null,
+      demandUnheld: (caller) => demandUnheld(caller, row),
       vlan_id: row.vlan_id,
       nodes: members
         .map((m) => ({ id: m.node_id, name: m.name, interface: m.interface }))

@@ -1,6 +1,7 @@
 /** What configurations asks about the machines of clusters. */
 import type { ClusterSide } from '../configurations/api.ts'
 import { touching, whyNotRequest } from './control-planes/touching.ts'
+import { demandUnheld } from './held.ts'
 import { outside } from './outside.ts'
 import type { CoreParts } from './parts.ts'
 import * as store from './store.ts'
@@ -16,6 +17,10 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
   }
   return {
     ...outside(parts),
+    async demandUnheld(on, caller, clusterId) {
+      const row = await store.find(on, clusterId)
+      if (row) demandUnheld(caller, row)
+    },
     talosCredentials: (id, { role, lifetimeMs }) => parts.secrets.mintTalos(id, [role], lifetimeMs),
     async touching(clusterId, nodeId, send, { signal, mends = [], ...more }) {
       const found = await placeOf(clusterId, nodeId)

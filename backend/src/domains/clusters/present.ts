@@ -1,5 +1,6 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { OfferState } from '../offers/api.ts'
+import { filesOf } from './held.ts'
 import type { ListedCluster } from './store.ts'
 
 const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: false }
@@ -95,6 +96,7 @@ export const present = (
   labels: row.labels,
   notes: row.notes,
   maintenance_window: row.maintenance_window,
+  files: filesOf(row),
   locked_out:
     row.locked_out === null || row.locked_out_since === null
       ? null

@@ -130,6 +130,7 @@ export function pools(parts: PoolParts): Pools & Domain {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, clusterId)
           if (!cluster) throw unknownCluster()
+          cluster.demandUnheld(caller)
           checkVersion(ifMatch, cluster.version)
           checkReady(cluster)
           await checkAlone(tx, cluster)

@@ -243,6 +243,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       inTransaction(db, async (tx) => {
         const cluster = await clusters.lock(tx, clusterId)
         if (!cluster) throw new Problem('not_found', `Cluster ${clusterId} not found`)
+        cluster.demandUnheld(caller)
         await stores.hold(tx, wish.store_id)
         const before = await store.lockSchedule(tx, clusterId)
         const shown = before ? await shownSchedule(tx, clusterId) : null
@@ -283,6 +284,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
           'schedule',
           ifMatch,
         )
+        cluster!.demandUnheld(caller)
         await store.removeSchedule(tx, row.id)
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster!.name }

@@ -129,6 +129,7 @@ const bodyOf = async (
     kernel_args: _arguments,
     maintenance_window: _window,
     snapshots: _snapshots,
+    locked: _locked,
     ...fields
   } = document
   return {

@@ -8,6 +8,7 @@ import {
   type ClusterPlan,
 } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import { canChangeHeld } from '#contract/clusters/files.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import {
   canRetryOperation,
@@ -264,6 +265,8 @@ export async function planRunning(
   const { document } = placed
   const { found, isLater } = joiningOf(planning, placed, cluster, find)
   const difference = differenceOf(await factsOf(planning, document, cluster, found))
+  const verdict = canChangeHeld(cluster, planning.set)
+  if (!verdict.ok && difference.wanted.length > 0) return refuse(planning, placed, verdict.reason)
   for (const { path, message } of difference.refusals) refuse(planning, placed, message, ...path)
   if (difference.refusals.length > 0) return
   for (const name of difference.staying)

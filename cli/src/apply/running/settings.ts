@@ -9,6 +9,7 @@ import {
   type SnapshotSchedule,
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import { clusterFilesHold } from '#contract/clusters/files.ts'
 import type { Api } from '../../api/client.ts'
 import type { Placed } from '../files.ts'
 import { type Planning, ranks, refuse, type Step } from '../plan.ts'
@@ -31,12 +32,13 @@ const readSchedule = async (api: Api, id: string): Promise<SnapshotSchedule | nu
 /** The fields that an export writes. */
 export async function settingsOf(
   api: Api,
-  { id, maintenance_window: window = null }: Cluster,
-): Promise<Pick<ClusterDocument, 'maintenance_window' | 'snapshots'>> {
+  { id, maintenance_window: window = null, files = null }: Cluster,
+): Promise<Pick<ClusterDocument, 'maintenance_window' | 'snapshots' | 'locked'>> {
   const schedule = await readSchedule(api, id)
   return {
     ...(window !== null && { maintenance_window: window }),
     ...(schedule !== null && { snapshots: writtenOf(schedule) }),
+    ...(files !== null && { locked: true }),
   }
 }
 
@@ -80,6 +82,38 @@ async function planSchedule(
   })
 }
 
+/** The lock is taken before anything else changes. Only a person takes it off. */
+function planLock(
+  { plan, set }: Planning,
+  {
+    placed,
+    cluster,
+    step: { note: _note, ...step },
+  }: {
+    placed: Placed<ClusterDocument>
+    cluster: Cluster | null
+    step: Omit<Step, 'changes' | 'run'>
+  },
+): void {
+  const { name, locked } = placed.document
+  const isHeld = cluster?.files?.set === set
+  if (locked === false && isHeld)
+    plan.withheld.push(
+      `The cluster ${name} stays locked to the set ${set} until a person releases it: steelyard cluster release ${name}`,
+    )
+  if (locked !== true || isHeld) return
+  plan.steps.push({
+    ...step,
+    rank: ranks.lock,
+    changes: [{ field: 'locked', before: false, after: true }],
+    note: `only files of the set ${set} change it from then on`,
+    async run(run) {
+      const params = { id: await run.idOf('cluster', name) }
+      await run.call(clusterFilesHold, { params, body: { set } })
+    },
+  })
+}
+
 /**
  * Adds the steps that set the window and the schedule of a cluster.
  * @param cluster null: the run creates it
@@ -109,5 +143,6 @@ export async function planSettings(
         await run.call(clusterWindowSet, { params, body: { window } })
       },
     })
+  planLock(planning, { placed, cluster, step })
   await planSchedule(planning, { placed, cluster, step })
 }

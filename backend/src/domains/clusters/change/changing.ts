@@ -16,6 +16,7 @@ import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/api.ts'
 import { wipesOf } from '../create/retrying.ts'
+import { demandUnheld } from '../held.ts'
 import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
@@ -116,6 +117,7 @@ async function requestOnce(
   signal: AbortSignal,
 ): Promise<{ operation: Operation }> {
   const view = await viewFor(parts, id, signal)
+  if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, view.state.row)
   const plan = await planned(view, change)
   if (seen !== undefined && seen !== digestOf(change, plan))
     throw new Problem(
@@ -128,6 +130,7 @@ async function requestOnce(
   demandNoLoss(plan.losses ?? [], confirmedLoss)
   return inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
+    if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, row)
     const later = isLater(start)
     if (later && start.in_window && row.maintenance_window === null)
       throw new Problem(
@@ -187,6 +190,7 @@ export const setWindow = (
 ): Promise<Cluster> =>
   inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
+    demandUnheld(caller, row)
     await demandFree(tx, id, row.name)
     await updateCluster(parts, tx, caller, id, {
       maintenance_window: window === null ? null : JSON.stringify(window),

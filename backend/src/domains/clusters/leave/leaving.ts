@@ -12,6 +12,7 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
 import type { ServerFacts } from '../../servers/api.ts'
+import { demandUnheld } from '../held.ts'
 import {
   clusterQueue,
   type ClusterParts,
@@ -126,6 +127,7 @@ export async function resetServer(
 
   return inTransaction(db, async (tx) => {
     const row = await store.lock(tx, place.cluster_id)
+    if (row) demandUnheld(caller, row)
     const running =
       row?.operation_id == null ? undefined : await operations.read(tx, row.operation_id)
     if (running && !hasEnded(running))
@@ -196,7 +198,8 @@ export async function forgetServer(
   await demandSpare(parts, place, signal, { answers: false })
 
   return inTransaction(db, async (tx) => {
-    await store.lock(tx, place.cluster_id)
+    const row = await store.lock(tx, place.cluster_id)
+    if (row) demandUnheld(caller, row)
     const facts = await servers.factsForUpdate(tx, nodeId)
     checkVersion(ifMatch, facts.version)
     const now = await clusterOf(tx, place.cluster_id)
@@ -250,6 +253,7 @@ export const deleteCluster = (
   inTransaction(parts.db, async (tx) => {
     const { operations, servers } = parts
     const row = await lockCluster(tx, id)
+    demandUnheld(caller, row)
     checkVersion(ifMatch, row.version)
     const verdict = canDeleteCluster(row)
     if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)

@@ -13,7 +13,7 @@ import type { Verdict } from './previewing.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
 export function changing(
-  { db, engine, read, servers, layers }: ConfigurationParts,
+  { db, engine, read, servers, layers, clusters }: ConfigurationParts,
   {
     kept,
     factsOf,
@@ -86,9 +86,12 @@ export function changing(
 
   return {
     async change(caller, nodeId, after, save) {
+      const { cluster } = await factsOf(db, nodeId)
+      if (cluster) await clusters.demandUnheld(db, caller, cluster.id)
       const { isLost } = await demandAccepted(caller, nodeId, after)
       return inTransaction(db, async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
+        if (cluster_id !== null) await clusters.demandUnheld(tx, caller, cluster_id)
         const saved = await save(tx)
         if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId))) {
           if (isLost) await kept.sendForGood(tx, cluster_id, nodeId)
