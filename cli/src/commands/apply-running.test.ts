@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { clusterFilesHold } from '#contract/clusters/files.ts'
 import { snapshotScheduleSet } from '#contract/clusters/changes/snapshots.ts'
 import { anOperation } from '../testing/things.ts'
 import { numberedServer } from '../testing/installation.ts'
@@ -157,6 +158,25 @@ test('changes begin in the window or at a time, and a plan that needs no change 
   expect(there.api.callsOf(clusterChange)).toMatchObject([
     { body: { start: { in_window: true }, change: { kind: 'grow' } } },
   ])
+})
+
+test('a file locks its cluster to its set, another set is refused, and only a person unlocks it', async () => {
+  const { there, apply, diff, changes, cli, web: cluster } = await running()
+  const locked = web(first, 'locked: true\n')
+  expect((await apply(locked)).exit).toBe(0)
+  expect(cluster.files).toMatchObject({ set: 'default' })
+  expect((await apply(locked, '')).out).toContain('2 unchanged')
+  expect((await cli.run('cluster show web')).out).toContain('Only the files of the set default')
+  const other = await apply(web([...first, member('server-3')]), '--yes --set other')
+  expect(other).toMatchObject({ exit: 6, out: '' })
+  expect(other.err).toContain('Only the files of the set default change web')
+  expect(changes()).toEqual([])
+  const unlocked = await diff(web(first, 'locked: false\n'))
+  expect(unlocked.exit).toBe(1)
+  expect(unlocked.out).toContain('steelyard cluster release web')
+  expect((await cli.run('cluster release web --yes')).out).toBe('web is released\n')
+  expect(cluster.files).toBeNull()
+  expect(there.api.callsOf(clusterFilesHold)).toHaveLength(1)
 })
 
 test('the window and the schedule of snapshots follow the file, and an export has them', async () => {

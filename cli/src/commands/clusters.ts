@@ -10,6 +10,7 @@ import {
   clusterServerFailure,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { heldByFiles } from '#contract/clusters/files.ts'
 import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
 import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import { labelsText } from '#contract/labels/changed.ts'
@@ -61,6 +62,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Reason', c.reason],
     ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
     ['Locked out', c.locked_out && lockedOutSentences[c.locked_out.authority]],
+    ['Locked', c.files ? heldByFiles(c.name, c.files) : null],
     ['Datacenter', c.datacenter.code],
     ['Kubernetes', c.kubernetes_version],
     ['Talos', c.talos_version],

@@ -14,7 +14,8 @@ import {
   snapshotScheduleSet,
   type SnapshotSchedule,
 } from '#contract/clusters/changes/snapshots.ts'
-import type { Cluster } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
+import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, operationList, operationRetry } from '#contract/operations.ts'
@@ -157,6 +158,11 @@ export function serveRunning(api: TestApi, around: Around): RunningClusters {
   api.on(clusterWindowSet, ({ params, body }) =>
     Object.assign(one(params.id), { maintenance_window: body.window }),
   )
+  api.on(clusterFilesHold, ({ params, body }) =>
+    Object.assign(one(params.id), { files: { set: body.set, by: 'a@example.com', since: at } }),
+  )
+  api.on(clusterFilesRelease, ({ params }) => Object.assign(one(params.id), { files: null }))
+  api.on(clusterGet, ({ params }) => one(params.id))
   api.on(operationList, ({ query }) =>
     pageOf(operations.filter((o) => o.target.id === query.target && !hasEnded(o))),
   )

@@ -14,6 +14,7 @@ import { restoreCommand } from './restore.ts'
 import { clusterShrink } from './shrink.ts'
 import { snapshotCommand } from './snapshot.ts'
 import { extensionCommands } from './extensions.ts'
+import { releaseCommand } from './release.ts'
 import { upgradeTalosCommands } from './upgrade-talos.ts'
 import { configureCommand } from './configure.ts'
 import { disksCommand } from './disks.ts'
@@ -107,6 +108,7 @@ export const clusterChangeCommands: Command[] = [
       )
     },
   }),
+  releaseCommand,
   ...upgradeTalosCommands,
   ...extensionCommands,
 ]

@@ -30,6 +30,7 @@ import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
 import { KeptBinding, KeptKey } from './Kept.tsx'
+import { HeldByFiles } from './HeldByFiles.tsx'
 import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
@@ -159,6 +160,7 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       </PageHeader>
       <Troubles troubles={cluster.troubles} />
       {above}
+      <HeldByFiles cluster={c} />
       <Tabs
         label="Cluster"
         current={tab}
