@@ -160,7 +160,7 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       </PageHeader>
       <Troubles troubles={cluster.troubles} />
       {above}
-      <HeldByFiles cluster={c} />
+      <HeldByFiles cluster={cluster} />
       <Tabs
         label="Cluster"
         current={tab}
