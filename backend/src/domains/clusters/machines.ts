@@ -1,7 +1,7 @@
 /** What configurations asks about the machines of clusters. */
 import type { ClusterSide } from '../configurations/api.ts'
 import { touching, whyNotRequest } from './control-planes/touching.ts'
-import { demandUnheld } from './held.ts'
+import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
 import type { CoreParts } from './parts.ts'
 import * as store from './store.ts'

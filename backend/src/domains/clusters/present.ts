@@ -1,6 +1,6 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { OfferState } from '../offers/api.ts'
-import { filesOf } from './held.ts'
+import { filesOf } from './held/held.ts'
 import type { ListedCluster } from './store.ts'
 
 const noOffer: OfferState = { offerId: null, lookingSince: null, isAddressSet: false }

@@ -279,12 +279,12 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     removeSchedule: (caller: Caller, clusterId: string, ifMatch: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
         const cluster = await clusters.lock(tx, clusterId)
+        cluster?.demandUnheld(caller)
         const row = existing(
           cluster && (await store.lockSchedule(tx, clusterId)),
           'schedule',
           ifMatch,
         )
-        cluster!.demandUnheld(caller)
         await store.removeSchedule(tx, row.id)
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster!.name }

@@ -1,11 +1,6 @@
 /** The frame of changes, tested with the simplest kind: the defragmentation of etcd. */
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
-import { clusterDelete, clusterEvents } from '#contract/clusters/clusters.ts'
-import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
-import { snapshotScheduleRemove } from '#contract/clusters/changes/snapshots.ts'
-import { clusterSubnetsAssign } from '#contract/network/subnets.ts'
-import { patchCreate } from '#contract/patches.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import {
   hasEnded,
@@ -88,40 +83,6 @@ test('a snapshot without any store is refused, and says who adds one', async () 
     code: 'transition_refused',
     error: expect.stringMatching(/^There is no store yet: an admin can add one/) as string,
   })
-})
-
-test('only the files that hold a cluster change it, until a person releases it', async () => {
-  const held = await admin.call(clusterFilesHold, { params, body: { set: 'rack-12' } })
-  expect(held.answer!.files).toMatchObject({ set: 'rack-12', by: admin.email })
-  const refused = {
-    code: 'held_by_files',
-    error: expect.stringMatching(
-      /^Only the files of the set rack-12 change .*: .*@.* has said so .*release the cluster first$/,
-    ) as string,
-  }
-  const window = { days: ['sat' as const], from: '02:00', minutes: 60, time_zone: 'UTC' }
-  const patch = { name: 'held', weight: 500, labels: {}, body: 'machine: {}\n' }
-  const member = { id: four[3]!.id }
-  for (const call of [
-    () => admin.call(clusterChange, { params, body }),
-    () => admin.call(clusterWindowSet, { params, body: { window } }),
-    () => admin.call(clusterDelete, { params, query: {} }),
-    () => admin.call(clusterFilesHold, { params, body: { set: 'other' } }),
-    () => admin.call(clusterSubnetsAssign, { params, body: { subnet_ids: [] } }),
-    () => admin.call(snapshotScheduleRemove, { params }),
-    () => admin.call(patchCreate, { params: member, body: patch }),
-  ])
-    expect((await call()).problem).toMatchObject(refused)
-  const byFiles = { headers: { 'steelyard-apply': 'rack-12' } }
-  expect(
-    (await admin.call(clusterWindowSet, { params, body: { window } }, byFiles)).answer,
-  ).toMatchObject({ maintenance_window: window })
-  expect((await admin.call(clusterFilesRelease, { params })).answer!.files).toBeNull()
-  expect(
-    (await admin.call(clusterWindowSet, { params, body: { window: null } })).answer,
-  ).toMatchObject({ maintenance_window: null })
-  const said = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.message)
-  expect(said).toContain('It was released from its files')
 })
 
 test('a change with an outdated digest of its plan is refused', async () => {

@@ -12,7 +12,7 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import { demandUnheld } from '../held.ts'
+import { demandUnheld } from '../held/held.ts'
 import {
   clusterQueue,
   type ClusterParts,

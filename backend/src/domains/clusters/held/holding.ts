@@ -1,12 +1,12 @@
 /** Clusters that only a set of files changes. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { canChangeHeld } from '#contract/clusters/files.ts'
-import { inTransaction } from '../../db/db.ts'
-import { type Caller, callerName } from '../../http/caller.ts'
-import { demand } from '../../http/errors.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { type Caller, callerName } from '../../../http/caller.ts'
+import { demand } from '../../../http/errors.ts'
 import { filesOf } from './held.ts'
-import { type ClusterParts, lockCluster, updateCluster } from './parts.ts'
-import { shownOne } from './shown.ts'
+import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
+import { shownOne } from '../shown.ts'
 
 /** Answers `clusterFilesHold`. The set that holds the cluster already may say it again. */
 export const holdByFiles = (

@@ -1,9 +1,9 @@
 /** Whether only a set of files changes a cluster, and the refusal of other changes. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { canChangeHeld } from '#contract/clusters/files.ts'
-import type { Caller } from '../../http/caller.ts'
-import { demand } from '../../http/errors.ts'
-import type * as store from './store.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { demand } from '../../../http/errors.ts'
+import type * as store from '../store.ts'
 
 type Held = Pick<store.ClusterRow, 'name' | 'files_set' | 'files_by' | 'files_at'>
 
