@@ -94,7 +94,6 @@ export interface ClusterSide {
   ) => Promise<{ readonly images: MachineImages | null; readonly overwrite: string | null } | null>
   /** Locks the cluster's row, as whatever saves a configuration of its servers does. */
   readonly lock: (tx: Tx, clusterId: string) => Promise<void>
-  /** @throws Problem held_by_files if only other files change the cluster */
   readonly demandUnheld: (on: Db | Tx, caller: Caller, clusterId: string) => Promise<void>
   readonly allowOverwrite: (
     tx: Tx,
