@@ -30,7 +30,6 @@ import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
 import { KeptBinding, KeptKey } from './Kept.tsx'
-import { HeldByFiles } from './HeldByFiles.tsx'
 import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
@@ -40,6 +39,7 @@ const ScheduledChanges = part(() => import('../change/ScheduledChanges.tsx'))
 const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
+const HeldByFiles = part(() => import('./HeldByFiles.tsx'))
 const ClusterUsage = part(() => import('./ClusterUsage.tsx'))
 
 const clusterTabs = [
@@ -160,7 +160,11 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       </PageHeader>
       <Troubles troubles={cluster.troubles} />
       {above}
-      <HeldByFiles cluster={cluster} />
+      {cluster.files && (
+        <Suspense fallback={null}>
+          <HeldByFiles cluster={cluster} />
+        </Suspense>
+      )}
       <Tabs
         label="Cluster"
         current={tab}

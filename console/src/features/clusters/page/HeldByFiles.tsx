@@ -8,7 +8,7 @@ import { Alert } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 
 /** Notice on the page of a cluster that only a set of files changes, with the way to release it. */
-export function HeldByFiles({ cluster }: { cluster: Cluster }) {
+export default function HeldByFiles({ cluster }: { cluster: Cluster }) {
   const { id, name, files = null } = cluster
   if (files === null) return null
   const release = () =>
