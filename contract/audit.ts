@@ -63,7 +63,7 @@ const sentences = {
     'The announcement of its load balancer addresses was corrected',
   'cluster.versions_changed_outside':
     'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
-  'cluster.files_held': 'Only the files of the set {set} change it from now on',
+  'cluster.files_held': 'Only a set of files changes it from now on[: {set}]',
   'cluster.files_released': 'It was released from its files',
   'cluster.locked_out': 'Its certificate authority was changed outside of Steelyard',
   'cluster.let_in_again': 'Its machines accept the certificates of Steelyard again',
