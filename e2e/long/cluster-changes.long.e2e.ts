@@ -9,6 +9,7 @@ import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
+import { versionList } from '#contract/versions.ts'
 import { closePages, inOneStory, launch, open, signIn } from '../browser.ts'
 import { type Installation, startInstallation, untilReady } from '../installation.ts'
 import { makeCluster } from '../small-cluster.ts'
@@ -51,7 +52,12 @@ describe('the long changes of a cluster', () => {
         params: { id: cluster.id },
         body: { window: { days: [day], from: '02:00', minutes: 60, time_zone } },
       })
-      const version = cluster.talos_version === 'v1.13.9' ? 'v1.13.8' : 'v1.13.9'
+      // Another patch release of the same minor.
+      const minor = cluster.talos_version.replace(/\.\d+$/, '.')
+      const offered = await installation.call(versionList, { query: {} })
+      const version = offered.items
+        .map(({ talos_version }) => talos_version)
+        .find((v) => v.startsWith(minor) && v !== cluster.talos_version)!
       const runs = async () =>
         (await installation.call(clusterGet, { params: { id: cluster.id } })).talos_version
       await page.goto(`/infra/clusters/${cluster.id}/change/upgradeTalos`)

@@ -244,7 +244,7 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
         </Suspense>
       )}
       <div className={css['wide']}>
-        <ClusterServers cluster={c} />
+        <ClusterServers cluster={c} brief />
         <Panel title="Network">
           <KeyValue
             rows={[

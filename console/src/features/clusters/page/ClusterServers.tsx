@@ -6,7 +6,6 @@ import type { ListedServer } from '#contract/servers/servers.ts'
 import { everyServerOf } from '../../../api/every.ts'
 import { paths } from '../../../lib/paths.ts'
 import { versionShown } from '../../../lib/text.ts'
-import { memory } from '../../../lib/units.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
@@ -23,12 +22,15 @@ type Row = Cluster['servers'][number] & {
 
 const unknown = <span className="t3">Unknown</span>
 
+/** Room for the longest word of a status. */
+const statusWidth = { least: 150 }
+
 const rowColumns = columns<Row>([
   {
     id: 'name',
     head: 'Server',
     card: 'name',
-    width: (from) => (from.md ? 200 : 156),
+    width: (from) => (from.md ? { least: 140, most: 200 } : 156),
     cell: (r) => r.name,
   },
   {
@@ -55,19 +57,8 @@ const rowColumns = columns<Row>([
     head: 'CU',
     numeric: true,
     width: 64,
-    from: 'lg',
-    cell: (r) => r.server && (unitsOf(r.server.hardware) ?? unknown),
-  },
-  {
-    id: 'memory',
-    head: 'Memory',
-    numeric: true,
-    width: 92,
     from: 'xl',
-    cell: (r) => {
-      const bytes = r.server?.hardware.memory_bytes ?? null
-      return bytes === null ? unknown : memory(bytes)
-    },
+    cell: (r) => r.server && (unitsOf(r.server.hardware) ?? unknown),
   },
   {
     id: 'talos',
@@ -92,14 +83,14 @@ const rowColumns = columns<Row>([
   {
     id: 'configuration',
     head: 'Configuration',
-    width: 130,
+    width: 165,
     from: 'xl',
     cell: (r) => r.server && <StatusReason {...configurationSaid(r.server)} />,
   },
   {
     id: 'certificates',
     head: 'Certificates',
-    width: 130,
+    width: 165,
     from: 'xl',
     cell: (r) =>
       r.certificates ? <StatusReason {...r.certificates} /> : <span className="t3">–</span>,
@@ -108,18 +99,25 @@ const rowColumns = columns<Row>([
     id: 'kubernetes',
     head: 'Kubernetes',
     card: 'state',
+    width: (from) => (from.md ? statusWidth : undefined),
     cell: (r) => r.server && <StatusReason {...nodeSaid(r.server)} tall />,
   },
   {
     id: 'contact',
     head: 'Contact',
     card: 'fact',
+    width: (from) => (from.md ? statusWidth : undefined),
     cell: (r) => r.server && <StatusReason {...contactSaid(r.server)} tall />,
   },
 ])
 
-/** The servers of a cluster with their hardware and state. */
-export function ClusterServers({ cluster }: { cluster: Cluster }) {
+/** Beside other panels, what says whether the servers are well. The tab of the servers has all. */
+const briefColumns = rowColumns.filter(
+  ({ id }) => !['address', 'units', 'configuration', 'certificates'].includes(id),
+)
+
+/** The servers of a cluster and their state. `brief`: beside other panels, with fewer columns. */
+export function ClusterServers({ cluster, brief = false }: { cluster: Cluster; brief?: boolean }) {
   const { data, error, refetch } = useQuery(everyServerOf(cluster.id))
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
@@ -140,7 +138,7 @@ export function ClusterServers({ cluster }: { cluster: Cluster }) {
     <DataTable
       label={`Servers of ${cluster.name}`}
       rows={rows}
-      columns={rowColumns}
+      columns={brief ? briefColumns : rowColumns}
       rowKey={(r) => r.node_id}
       rowName={(r) => r.name}
       href={(r) => paths.server(r.node_id)}
