@@ -212,6 +212,11 @@ if (mode !== '--dev') {
     await step('Compiling the program', node, [...nodeFlags, 'backend/dist/main.js', 'compile'])
     stamp('program', program)
   }
+  const docs = hashOf(['docs', 'tools/docs', 'CHANGELOG.md', 'package.json', 'package-lock.json'])
+  if (stampOf('docs') !== docs || !existsSync('docs/dist/index.html')) {
+    await step('Building the documentation', node, ['tools/docs/build.mjs'])
+    stamp('docs', docs)
+  }
   const cli = hashOf(['cli', 'contract', 'package-lock.json'])
   if (stampOf('cli') !== cli || !existsSync('cli/dist/steelyard.mjs')) {
     await step('Building the command line', node, ['cli/build.ts'])

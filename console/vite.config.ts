@@ -12,6 +12,7 @@ import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
 import { noCircles, pieces } from './build/pieces.ts'
+import { routes } from './src/lib/routes.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const { version } = JSON.parse(
@@ -60,6 +61,8 @@ export default defineConfig(({ mode, command }) => {
         reporting_origin: dsn === '' ? null : originOf(dsn),
         api_origin: apiUrl === '' ? null : apiOriginOf(apiUrl),
         environment: env['VITE_ENVIRONMENT'] ?? 'production',
+        // The paths of sections lead to their first page (`src/router.tsx`).
+        pages: [...Object.keys(routes), '/infra', '/admin'],
       }),
     ],
     css: {
@@ -87,7 +90,7 @@ export default defineConfig(({ mode, command }) => {
     server: {
       port: 5173,
       host: '127.0.0.1',
-      proxy: { '/v1': api, '/join': api, '/docs/api': api, '/healthz': api },
+      proxy: { '/v1': api, '/join': api, '/docs': api, '/healthz': api },
     },
   }
 })

@@ -52,6 +52,7 @@ import { waitlist } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import { system, type UserCaller } from './http/caller.ts'
 import { installationRoutes } from './http/health.ts'
+import type { Folders } from './http/console.ts'
 import { buildProbes } from './http/probes.ts'
 import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
@@ -226,12 +227,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   }
 }
 
-export type WebOptions = {
-  readonly consoleFolder: string
-  readonly cliFile: string
-  readonly docsFolder: string
-  readonly limits?: Limits | undefined
-}
+export type WebOptions = Folders & { readonly limits?: Limits | undefined }
 
 /** The HTTP app with every domain's routes. */
 export const buildWeb = (

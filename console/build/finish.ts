@@ -12,13 +12,14 @@ const text = /\.(js|css|svg|json|txt|webmanifest)$/
  * this build that the server reads. index.html is not compressed: for each response the server
  * replaces `__NONCE__` in it by a nonce. `reporting_origin` is the origin for error reports,
  * `api_origin` that of the API if it is another than the page's. The content security policy must
- * allow both.
+ * allow both. `pages` are the paths of the console's pages; at others it shows "Page Not Found".
  */
 export const finish = (about: {
   version: string
   reporting_origin: string | null
   api_origin: string | null
   environment: string
+  pages: readonly string[]
 }) => {
   let out = ''
   let isWritten = false

@@ -102,8 +102,7 @@ function ourLink(event: Event): HTMLAnchorElement | null {
     link.origin !== location.origin ||
     link.target !== '' ||
     link.hasAttribute('download') ||
-    link.pathname.startsWith('/v1/') ||
-    link.pathname.startsWith('/docs/')
+    /^\/(?:v1|docs|cli)(?:\/|$)/.test(link.pathname)
   )
     return null
   return link

@@ -8,13 +8,14 @@ const steps: readonly (readonly string[])[] = [
   ['node_modules/vite/bin/vite.js', 'build', '--config', 'console/vite.config.ts'],
   ['backend/build.ts'],
   ['cli/build.ts', '--installed'],
+  ['tools/docs/build.mjs'],
 ]
 
 const made = new Map<string, Promise<string>>()
 
 /**
  * A folder with the tracked files as they are now, with this version in `package.json`, and with
- * what they build: `console/dist`, `backend/dist`, `cli/dist`, `cli/dist-installed`. Nothing of an
+ * what they build: `console/dist`, `backend/dist`, `cli/dist`, `cli/dist-installed`, `docs/dist`. Nothing of an
  * earlier build and no setting of this shell gets into it. Made once for each version.
  * @param more files to add before the build, by path
  */

@@ -199,7 +199,7 @@ async function start(
     app = await buildWeb(platform, domains, {
       consoleFolder: path.join(home, 'console/dist'),
       cliFile: path.join(home, 'cli/dist/steelyard.mjs'),
-      docsFolder: path.join(home, 'docs'),
+      docsFolder: path.join(home, 'docs/dist'),
     })
   const web = app ?? (await buildWatched(platform, domains))
   steps.push('http', () => web.close())

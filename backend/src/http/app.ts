@@ -11,22 +11,23 @@ import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseAmbiguous, refuseMalformed } from './malformed.ts'
 import type { UserCaller } from './caller.ts'
-import { consoleFiles, isForPage, isPagePath, serveConsole } from './console.ts'
+import { consoleFiles, type Folders, isForPage, serveConsole } from './console.ts'
+import { apiPage } from './api-page.ts'
 import { allowOrigins } from './cors.ts'
 import { errorHandler, sendProblem } from './errors.ts'
 import { addHeaders, securityHeaders } from './headers.ts'
 import { healthRoutes } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
-import { docsRoutes } from './docs.ts'
 import { openapiRoutes } from './openapi.ts'
 import { queryOf } from './query.ts'
 import { limitServer, serverOptions } from './server-options.ts'
 import { type Authenticate, guard } from './session.ts'
 import { streams } from './streams.ts'
 import { traceRequests } from './traces.ts'
+import { wellKnown } from './well-known.ts'
 
-export interface AppParts extends Platform {
+export interface AppParts extends Platform, Folders {
   readonly authenticate: Authenticate
   /** When the session's user last proved their identity, in ms since 1970. */
   readonly lastProof: (sessionId: string) => Promise<number>
@@ -34,11 +35,6 @@ export interface AppParts extends Platform {
   readonly lapsed: (callers: readonly UserCaller[]) => Promise<UserCaller[]>
   /** Key for the hashes of request bodies that are stored with an Idempotency-Key. */
   readonly hashKey: () => Promise<Uint8Array>
-  /** Folder of the console's build, and the CLI's bundle; either may be absent. */
-  readonly consoleFolder: string
-  readonly cliFile: string
-  /** Folder `docs/` of the repository. */
-  readonly docsFolder: string
   /**
    * Number of the newest event. A page's event stream starts after this event, so the page misses
    * no change and needn't fetch its data twice.
@@ -60,7 +56,7 @@ const stoppingRetrySeconds = 5
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, log } = parts
-  const files = consoleFiles(parts.consoleFolder, parts.cliFile)
+  const files = consoleFiles(parts)
   const safe = securityHeaders(files.connects, config.tls !== undefined)
   const app: FastifyInstance = fastify({
     ...serverOptions(config),
@@ -78,7 +74,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
       // The console's own screen says that the path can't be read.
-      if (files.isBuilt && isForPage(request)) void files.sendIndex(reply, parts.lastEvent())
+      if (files.isBuilt && isForPage(request))
+        void files.sendIndex(request, reply, parts.lastEvent())
       else
         sendProblem(
           request,
@@ -151,7 +148,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
     }
     const page = request.method === 'GET' || request.method === 'HEAD'
-    return isForPage(request) || (page && isPagePath(path))
+    return isForPage(request) || (page && files.isPage(path))
       ? undefined
       : new Problem('not_found', 'There is no such path')
   }
@@ -182,15 +179,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   healthRoutes(app, parts, { counted: parts.figures, openStreams: app.streams.count })
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
-  docsRoutes(app, parts)
+  apiPage(app, parts)
+  wellKnown(app, parts)
   serveConsole(app, files, () => parts.lastEvent())
 
   patterns = [...methods].map(([url, allowed]) => ({
     pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`),
     allowed,
   }))
-  // Any other path is a page of the console.
-  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, parts.lastEvent()))
+  // `nothingThere` has refused every other path. The console shows its page, or that there is none.
+  app.setNotFoundHandler((request, reply) => files.sendIndex(request, reply, parts.lastEvent()))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
   // Ends streams after changes without a notification: a reduced role, an idle session, a lost

@@ -3,8 +3,6 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { installationGet } from '#contract/users.ts'
-import { checkPatch } from '#talos/config/patch-check.ts'
-import { minors } from '#talos/versions.ts'
 import { startBackend } from '../testing/backend.ts'
 import { processorMs } from '../../../tools/testing/processor-time.ts'
 
@@ -30,9 +28,13 @@ async function withFiles(
 /** A backend with a small console. */
 const withConsole = (build: object, environment: Record<string, string> = {}) =>
   withFiles(
-    { 'index.html': '<title>Steelyard</title>', 'build.json': JSON.stringify(build) },
+    { 'index.html': '<title>Steelyard</title>', 'build.json': builtWith(build) },
     environment,
   )
+
+/** Facts of a build that has these pages. */
+const builtWith = (more: object = {}) =>
+  JSON.stringify({ pages: ['/infra/servers', '/infra/servers/$id', '/auth/login'], ...more })
 
 const script = {
   'assets/index-abc.js': 'plain',
@@ -45,7 +47,7 @@ test('the console is served from a fixed list of files, compressed if the browse
     ...script,
     'index.html':
       '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">',
-    'build.json': '{"reporting_origin":"https://reports.example.com"}',
+    'build.json': builtWith({ reporting_origin: 'https://reports.example.com' }),
     '../cli.mjs': '#!/usr/bin/env node',
   })
   const pages = await Promise.all(
@@ -77,7 +79,10 @@ test('the console is served from a fixed list of files, compressed if the browse
     'cache-control': 'public, max-age=31536000, immutable',
     vary: 'accept-encoding',
   })
-  expect((await own.app.inject({ url: '/cli' })).body).toBe('#!/usr/bin/env node')
+  expect(await own.app.inject({ url: '/cli' })).toMatchObject({
+    body: '#!/usr/bin/env node',
+    headers: { 'content-disposition': 'attachment; filename="steelyard.mjs"' },
+  })
   for (const hidden of [
     '/build.json',
     '/index.html',
@@ -193,34 +198,43 @@ test('the console can load its settings before sign-in', async () => {
   })
 })
 
-test('a request for a page gets the console, whatever its path and query; a call of the API gets an error', async () => {
+test('a browser gets the console, with 404 where the console has no page; other requests and calls of the API get an error', async () => {
   const { app } = await withFiles({
     ...script,
     'index.html': '<title>Steelyard</title>',
-    'build.json': '{}',
+    'build.json': builtWith(),
   })
-  const urls = [
-    '/%ZZ',
-    '/infra/servers/%FF',
-    '/a%00b',
+  const pages = [
+    '/infra/servers',
+    '/Infra/Servers/',
+    '/infra/servers/a%20b',
     '/infra/servers?cluster=a&cluster=b',
     '/?__proto__=1',
     '/?q=%00',
     `/?q=${'x'.repeat(5000)}`,
+  ]
+  const none = [
+    '/%ZZ',
+    '/infra/servers/%FF',
+    '/infra/servers/a/b',
+    '/infra/serversx',
+    '/a%00b',
     '/no/such/page',
     '/assets/x',
     '/assets/no-such.js',
     '/flags',
     '/cli/x',
+    '/docs',
+    '/docs/no-such',
   ]
-  for (const url of urls) {
+  for (const url of [...pages, ...none]) {
     const response = await app.inject({
       url,
       headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     })
     expect([url, response.statusCode, response.headers['content-type'], response.body]).toEqual([
       url,
-      200,
+      none.includes(url) ? 404 : 200,
       'text/html; charset=utf-8',
       '<title>Steelyard</title>',
     ])
@@ -229,6 +243,21 @@ test('a request for a page gets the console, whatever its path and query; a call
       'cache-control': 'no-cache',
     })
   }
+  const asProgram = async (url: string) => {
+    const response = await app.inject({ url, headers: { accept: '*/*' } })
+    return [url, response.statusCode, response.headers['content-type']]
+  }
+  expect(await asProgram('/infra/servers')).toEqual([
+    '/infra/servers',
+    200,
+    'text/html; charset=utf-8',
+  ])
+  for (const url of none.filter((one) => !one.includes('%')))
+    expect(await asProgram(url)).toEqual([url, 404, 'application/json; charset=utf-8'])
+  expect((await app.inject({ url: '/no/such/page' })).json()).toMatchObject({
+    code: 'not_found',
+    error: 'There is no such path',
+  })
   for (const url of [
     '/%ZZ',
     '/?q=1&q=2',
@@ -309,22 +338,59 @@ test('a console of another origin may call the API if the setting names its orig
   ])
 })
 
-test('the page on connecting servers with Kubernetes is served without scripts or content of other origins, and its patches are valid', async () => {
-  const page = await backend.app.inject({
-    url: '/docs/connecting-servers',
-    headers: { accept: 'text/html' },
+test('the documentation is served as built, without scripts and with a policy that allows none', async () => {
+  const { app } = await withFiles({
+    '../docs/index.html': '<h1>All</h1>',
+    '../docs/subnets.html': '<h1>Subnets</h1>',
+    '../docs/subnets.html.gz': gzipSync('<h1>Subnets</h1>'),
+    '../docs/decisions/004.html': '<h1>004</h1>',
+    '../docs/style.css': 'a {}',
+    '../docs/first.mjs': 'script',
+    '../docs/notes.xyz': 'no',
   })
-  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
-  expect(page.body).toContain('<h1>Connecting servers with Kubernetes</h1>')
-  expect(page.body).not.toMatch(/<script|https?:\/\//)
-  expect(page.headers['content-security-policy']).toContain(
-    `'nonce-${/<style nonce="([^"]+)"/.exec(page.body)![1]!}'`,
+  const bodies: Record<string, string> = {
+    '/docs': '<h1>All</h1>',
+    '/docs/': '<h1>All</h1>',
+    '/docs/subnets': '<h1>Subnets</h1>',
+    '/docs/decisions/004': '<h1>004</h1>',
+    '/docs/style.css': 'a {}',
+    '/docs/first.mjs': 'script',
+  }
+  for (const [url, body] of Object.entries(bodies)) {
+    const response = await app.inject({ url, headers: { accept: 'text/html' } })
+    expect([url, response.statusCode, response.body]).toEqual([url, 200, body])
+    const policy = String(response.headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('script-src')
+    expect(response.headers['cache-control']).toBe('no-cache')
+  }
+  const page = await app.inject({ url: '/docs/subnets', headers: { 'accept-encoding': 'gzip' } })
+  expect(page.rawPayload).toEqual(gzipSync('<h1>Subnets</h1>'))
+  const { etag } = page.headers
+  expect(
+    await app.inject({ url: '/docs/subnets', headers: { 'if-none-match': String(etag) } }),
+  ).toMatchObject({ statusCode: 304 })
+  for (const url of ['/docs/subnets.html', '/docs/notes.xyz', '/docs/../key', '/docs/no-such'])
+    expect([url, (await app.inject({ url })).statusCode]).toEqual([url, 404])
+  // The page of the API is not a file.
+  expect((await app.inject({ url: '/docs/api' })).statusCode).toBe(200)
+})
+
+test('robots are asked to stay away, and security.txt names the page on reporting at the public address', async () => {
+  const robots = await backend.app.inject({ url: '/robots.txt' })
+  expect([robots.headers['content-type'], robots.body]).toEqual([
+    'text/plain; charset=utf-8',
+    'User-agent: *\nDisallow: /\n',
+  ])
+  const { app } = await startBackend({
+    environment: { STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' },
+  })
+  const security = await app.inject({ url: '/.well-known/security.txt' })
+  expect(security.headers['content-type']).toBe('text/plain; charset=utf-8')
+  expect(security.body).toMatch(
+    /^Contact: https:\/\/steelyard\.example\.com\/docs\/security#reporting-a-vulnerability\nExpires: \d{4}-\d\d-\d\dT\S+Z\n/,
   )
-  const patches = [...page.body.matchAll(/<pre class="patch"[^>]*>([^<]+)<\/pre>/g)].map(
-    ([, body]) => body!,
+  expect(security.body).toContain(
+    'Canonical: https://steelyard.example.com/.well-known/security.txt\n',
   )
-  expect(patches.length).toBeGreaterThan(2)
-  for (const { version } of minors)
-    for (const body of patches)
-      expect([body, checkPatch(body, { talosVersion: version }).errors]).toEqual([body, []])
 })

@@ -21,6 +21,7 @@ test('the console, its files, missing files, redirects and 304 answers have the 
   mkdirSync(path.join(folder, 'assets'), { recursive: true })
   writeFileSync(path.join(folder, 'index.html'), '<!doctype html><style nonce="__NONCE__"></style>')
   writeFileSync(path.join(folder, 'assets', 'a-1.js'), 'export {}')
+  writeFileSync(path.join(folder, 'build.json'), '{"pages":["/infra/servers"]}')
   const own = await startBackend({ beside: backend })
   const asset = await own.app.inject({ url: '/assets/a-1.js' })
   const answers = [

@@ -27,6 +27,16 @@ export function contentPolicy(connects: readonly string[], nonce?: string): stri
   ].join('; ')
 }
 
+/** The content policy of a page without scripts, forms and styles of its own. */
+export const pagePolicy = [
+  `default-src 'none'`,
+  `style-src 'self'`,
+  `img-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
 /**
  * Only features that browsers recognise: an unknown name causes a warning in the browser's console.
  */

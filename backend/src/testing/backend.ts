@@ -114,8 +114,6 @@ export interface BackendOptions {
   readonly reading?: (read: Reader) => Reader
 }
 
-const docsFolder = path.join(import.meta.dirname, '../../../docs')
-
 /** Limits so high that only the tests of limits reach them. */
 const generous: Limits = {
   ...defaultLimits,
@@ -196,7 +194,7 @@ export async function startBackend({
   app = await buildWeb(platform, domains, {
     consoleFolder: path.join(folder, 'console'),
     cliFile: path.join(folder, 'cli.mjs'),
-    docsFolder,
+    docsFolder: path.join(folder, 'docs'),
     limits,
   })
   platform.listener.start()

@@ -1,10 +1,5 @@
-/**
- * Pages without scripts: the human-readable API documentation at /docs/api, generated from the
- * contract, and guides of `docs/`.
- */
+/** The documentation of the API for people, at /docs/api: one page without scripts, generated. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy } from './headers.ts'
 import { type Call, openapiDocument, type Schema } from './openapi.ts'
@@ -88,7 +83,7 @@ function curl(method: string, path: string, { security, requestBody }: Call): st
           `-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`,
         ]),
   ]
-  return `<pre>${escape(parts.join(' \\\n  '))}</pre>`
+  return `<pre tabindex="0">${escape(parts.join(' \\\n  '))}</pre>`
 }
 
 function section(method: string, path: string, call: Call): string {
@@ -138,41 +133,18 @@ function page(version: string): string {
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
 <body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>.
-Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
+Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>. <a href="/docs">All documentation</a>.</p>
 <nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }
 
-/**
- * Pages for users in `docs/`, by their path. Steelyard serves them itself, so that they work
- * without the internet.
- */
-const guides: Readonly<Record<string, string>> = {
-  '/docs/connecting-servers': 'connecting-servers.html',
-  '/docs/restoring-steelyard': 'restoring-steelyard.html',
-}
-
-export function docsRoutes(
-  app: FastifyInstance,
-  { version, docsFolder }: { version: string; docsFolder: string },
-): void {
-  let api: string | undefined
-  const pages = { '/docs/api': () => (api ??= page(version)), ...readGuides(docsFolder) }
-  for (const [url, text] of Object.entries(pages)) {
-    app.get(url, { config: { open: true } }, async (_request, reply) => {
-      const nonce = randomBytes(16).toString('base64url')
-      return reply
-        .header('content-security-policy', contentPolicy([], nonce))
-        .type('text/html; charset=utf-8')
-        .send(text().replace(noncePlaceholder, nonce))
-    })
-  }
-}
-
-function readGuides(folder: string): Record<string, () => string> {
-  return Object.fromEntries(
-    Object.entries(guides).map(([url, name]) => {
-      const text = readFileSync(path.join(folder, name), 'utf8')
-      return [url, () => text]
-    }),
-  )
+export function apiPage(app: FastifyInstance, { version }: { version: string }): void {
+  let text: string | undefined
+  app.get('/docs/api', { config: { open: true } }, async (_request, reply) => {
+    const nonce = randomBytes(16).toString('base64url')
+    text ??= page(version)
+    return reply
+      .header('content-security-policy', contentPolicy([], nonce))
+      .type('text/html; charset=utf-8')
+      .send(text.replace(noncePlaceholder, nonce))
+  })
 }
