@@ -263,8 +263,8 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/domains/events/chain.ts': own('json'),
   'backend/src/domains/servers/contact/observe.ts': own('json'),
   'backend/src/domains/servers/list/kept.ts': own('json'),
-  'backend/src/http/console.ts': own('json'),
-  'backend/src/http/files.ts': own('archive'),
+  'backend/src/http/pages/console.ts': own('json'),
+  'backend/src/http/pages/files.ts': own('archive'),
   'backend/src/http/idempotency.ts': own('json'),
   'backend/src/main.ts': own('json'),
 

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type ErrorBody, Problem } from '#contract/errors.ts'
 import { watchChunks } from './chunks.ts'
-import { isForPage } from './console.ts'
+import { isForPage } from './pages/console.ts'
 import { queryOf } from './query.ts'
 
 const longestUrl = 4 * 1024

@@ -14,7 +14,7 @@ import {
 } from '#contract/operation.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
-import { accepts } from './files.ts'
+import { accepts } from './pages/files.ts'
 import type { Answered, Idempotency } from './idempotency.ts'
 import { stalledMs } from './load/sockets.ts'
 import { sendStream, type StreamPart } from './streams.ts'

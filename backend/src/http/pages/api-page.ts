@@ -1,8 +1,8 @@
 /** The documentation of the API for people, at /docs/api: one page without scripts, generated. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { contentPolicy } from './headers.ts'
-import { type Call, openapiDocument, type Schema } from './openapi.ts'
+import { contentPolicy } from '../headers.ts'
+import { type Call, openapiDocument, type Schema } from '../openapi.ts'
 
 const noncePlaceholder = '__NONCE__'
 

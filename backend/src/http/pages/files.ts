@@ -15,7 +15,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hasTag } from './tags.ts'
+import { hasTag } from '../tags.ts'
 
 export type ServedFile = NonNullable<ReturnType<typeof fileOf>>
 

@@ -8,7 +8,7 @@ import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { fileOf, filesOf, type ServedFile, sendFile } from './files.ts'
-import { contentPolicy, pagePolicy } from './headers.ts'
+import { contentPolicy, pagePolicy } from '../headers.ts'
 
 export type ConsoleFiles = ReturnType<typeof consoleFiles>
 

@@ -1,7 +1,7 @@
 /** What crawlers and finders of weaknesses ask every host for. */
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
 
 /** A control plane has nothing for search engines (RFC 9309). */
 const robots = `User-agent: *

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { installationGet } from '#contract/users.ts'
-import { startBackend } from '../testing/backend.ts'
-import { processorMs } from '../../../tools/testing/processor-time.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { processorMs } from '../../../../tools/testing/processor-time.ts'
 
 const backend = await startBackend()
 
