@@ -35,6 +35,8 @@ const sentences = {
   'server.unplaced': 'Taken out of its rack',
   'server.labelled': 'Its labels were changed[: {changed}]',
   'server.noted': 'Its notes were changed',
+  'server.quarantined': 'Put into quarantine[: {reason}]',
+  'server.quarantine_lifted': 'Its quarantine was lifted',
   'server.removed_by_force': 'Removed by force; the server did not answer',
   'server.install_failed': 'Talos was not installed[, attempt {attempt} of {of}][: {reason}]',
   'server.failed': 'Failed[: {reason}]',

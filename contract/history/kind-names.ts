@@ -21,6 +21,7 @@ export const kindsOfHistory = [
   'server_failure',
   'server_boot',
   'server_labels',
+  'server_quarantine',
   'cluster_added',
   'cluster_removed',
   'cluster_status',

@@ -44,6 +44,8 @@ export interface ServerState {
   readonly drifted: boolean
   readonly failure: string | null
   readonly labels: Labels
+  /** Why it is not to be used. */
+  readonly quarantine: string | null
 }
 
 /** What is known of a cluster at one time. */
@@ -235,6 +237,12 @@ export const historyKinds = {
     title: 'Labels of a server',
     says: ({ labels }, before) => `Labels: ${changedLabels(before['labels'], labels)}`,
   },
+  server_quarantine: {
+    of: 'server',
+    title: 'Quarantine',
+    says: ({ quarantine }) =>
+      quarantine === null ? 'Its quarantine was lifted' : `In quarantine: ${text(quarantine)}`,
+  },
   cluster_added: {
     of: 'cluster',
     title: 'Cluster added',
@@ -359,6 +367,7 @@ export const kindsOfState = {
     drifted: 'server_drift',
     failure: 'server_failure',
     labels: 'server_labels',
+    quarantine: 'server_quarantine',
   },
   cluster: {
     name: 'cluster_endpoint',

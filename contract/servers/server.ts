@@ -14,7 +14,10 @@ import { variantOf } from '../operation.ts'
 import { changed, pageOf, time } from '../page.ts'
 import { Placement, placementSaid } from '../racks/placing.ts'
 import { Disk } from './disks.ts'
+import { Eligibility, Quarantine } from './eligibility.ts'
 import { LastChange } from './silence.ts'
+
+export * from './eligibility.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
 export const ServerStatus = z.enum(serverStatuses)
@@ -114,26 +117,6 @@ export const Resources = z.object({
   ),
 })
 export type Resources = z.infer<typeof Resources>
-
-/** Checks that a server must pass to join a cluster. */
-export const eligibilityChecks = [
-  'free',
-  'reachable',
-  'identity',
-  'talos_version',
-  'installed_version',
-  'disks',
-  'memory',
-  'link',
-  'management_address',
-  'name',
-] as const
-export const Eligibility = z.object({
-  check: z.enum(eligibilityChecks),
-  ok: z.boolean(),
-  reason: z.nullable(z.string()),
-})
-export type Eligibility = z.infer<typeof Eligibility>
 
 /** Fields that a search matches, beside the name. */
 const searchedParts = [
@@ -253,6 +236,8 @@ export const ListedServer = z.object({
   left_cluster: z.optional(z.nullable(z.string())),
   /** Labels, by key. */
   labels: z.optional(ShownLabels),
+  /** Why the server is not to be used; null if it may be. */
+  quarantine: z.optional(z.nullable(Quarantine)),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,
@@ -480,6 +465,7 @@ export const words: Words = {
     ],
     LastChange: [LastChange, 'The last change that Steelyard has sent to a server.'],
     ListedServer: [ListedServer, 'A server with only the fields that lists show.'],
+    Quarantine: [Quarantine, 'Why a server is not to be used, by whom and since when.'],
     PendingConfiguration: [
       PendingConfiguration,
       'Why the newest configuration of a server is not sent yet, and the servers that must be well first.',

@@ -10,7 +10,7 @@ import { begun } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
 import { all, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
-import { Server, type ServerStatus } from './server.ts'
+import { NewQuarantine, Server, type ServerStatus } from './server.ts'
 
 export * from './server.ts'
 
@@ -61,11 +61,13 @@ export const serverAdd = operation('serverAdd', 'POST /v1/nodes', 'servers:write
 })
 
 export const serverUpdate = calls.update({
-  summary: 'Rename a server, move it to another datacenter, or change its labels and notes.',
+  summary:
+    'Rename a server, move it to another datacenter, change its labels and notes, or set or lift its quarantine.',
   body: z.strictObject({
     name: z.optional(serverName),
     datacenter_id: z.optional(z.nullable(z.uuid())),
     ...labelling,
+    quarantine: z.optional(z.nullable(NewQuarantine)),
   }),
   errors: ['name_taken', 'name_fixed', 'server_in_cluster', 'transition_refused', 'stale'],
 })
@@ -407,6 +409,8 @@ export const words: Words = {
     'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',
     fields: '`list`: only the fields that lists show.',
     follow: 'True: stream new lines until the client disconnects.',
+    'serverUpdate.quarantine':
+      'Why the server is not to be used: no cluster gets it, but it is still contacted. Null lifts the quarantine.',
     'serverRemove.force':
       'True: also remove a server of a cluster, if the server does not answer. The cluster then forgets the server.',
     keep_workload_disks:

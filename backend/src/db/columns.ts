@@ -12,6 +12,7 @@ import type { Labels } from '#contract/labels/selector.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
+import type { Quarantine } from '#contract/servers/eligibility.ts'
 import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
@@ -133,6 +134,7 @@ export interface Columns {
   'server.hardware': Hardware
   'server.last_change': LastChange
   'server.pending': PendingConfiguration
+  'server.quarantine': Quarantine
   'server.stage': Stage
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
   'snapshot.encryption': readonly SecretSample[]

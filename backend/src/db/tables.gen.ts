@@ -790,6 +790,7 @@ export interface Tables {
     rack_units: number | null
     labels: DefaultJson<Columns['server.labels']>
     notes: Generated<string>
+    quarantine: OptionalJson<Columns['server.quarantine']>
   }
   server_contact: {
     server_id: string

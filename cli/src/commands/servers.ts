@@ -6,6 +6,7 @@ import {
   canConfirmServer,
   type ListedServer,
   matchedText,
+  quarantineText,
   type Server,
   serverAdd,
   serverConfirm,
@@ -111,6 +112,7 @@ function serverText(terminal: Terminal, s: Server): string {
           `UUID ${s.identity.seen.uuid}, serial ${s.identity.seen.serial || 'unknown'}`,
       ],
       ['Note', s.identity.note],
+      ['Quarantine', s.quarantine && quarantineText(s.quarantine)],
       ['Labels', labelsText(s.labels ?? {})],
       ['Notes', s.notes],
       [
@@ -249,6 +251,11 @@ export const serverCommands: Command[] = [
       finding: {
         text: (s) => s.finding?.reason ?? '',
         colour: (s) => (s.finding ? findingColours[s.finding.severity] : null),
+        optional: true,
+      },
+      quarantine: {
+        text: (s) => (s.quarantine ? quarantineText(s.quarantine) : ''),
+        colour: () => 'yellow',
         optional: true,
       },
       labels: { text: ({ labels = {} }) => labelsText(labels), optional: true, minor: true },

@@ -19,7 +19,7 @@ import {
   type serverUpdate,
 } from '#contract/servers/servers.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { relabelling } from '../../labels.ts'
@@ -63,6 +63,28 @@ export function changing({
 }: CallParts) {
   const now = () => new Date(clock.now())
 
+  /** Sets or lifts the quarantine of the locked row. */
+  const quarantine = async (
+    tx: Tx,
+    caller: Caller,
+    row: store.ServerRow,
+    wanted: Input<typeof serverUpdate>['body']['quarantine'],
+  ): Promise<store.ServerRow> => {
+    if (wanted === undefined || (wanted?.reason ?? null) === (row.quarantine?.reason ?? null))
+      return row
+    demand(canLabelServer(row), 'transition_refused')
+    const set = wanted && { ...wanted, by: callerName(caller), since: now().toISOString() }
+    const after = await store.update(tx, row.id, { quarantine: set && JSON.stringify(set) }, now())
+    await record(tx, caller, {
+      action: set ? 'server.quarantined' : 'server.quarantine_lifted',
+      target: { kind: 'server', id: row.id, name: row.name },
+      before: row.quarantine,
+      after: set,
+      event: { name: 'server.updated', version: after.version },
+    })
+    return after
+  }
+
   /** Changes the labels and notes of the locked row. */
   const relabel = async (
     tx: Tx,
@@ -95,12 +117,13 @@ export function changing({
     ifMatch: Versions,
     action: AuditAction,
     decide: (tx: Tx, row: store.ServerRow, server: Server) => Promise<store.ServerChange>,
-    labels: Parameters<typeof relabelling>[1] = {},
+    more: Pick<Input<typeof serverUpdate>['body'], 'labels' | 'notes' | 'quarantine'> = {},
   ): Promise<Server> =>
     inTransaction(db, async (tx) => {
       const found = store.existing(await store.lockOne(tx, id), id)
       checkVersion(ifMatch, found.version)
-      const row = await relabel(tx, caller, found, labels)
+      const labelled = await relabel(tx, caller, found, more)
+      const row = await quarantine(tx, caller, labelled, more.quarantine)
       const wanted = await decide(tx, row, await shown(tx, row))
       if (Object.keys(wanted).length === 0) return shown(tx, row)
       const after = await store.update(tx, id, wanted, now())

@@ -8,6 +8,7 @@ import {
   type Eligibility,
   eligibilityChecks,
   installedElse,
+  quarantineText,
   stageSaid,
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
@@ -24,6 +25,7 @@ export function eligibility(server: ServerFacts, wanted?: Wanted): Eligibility[]
   /** Why each check fails; null if it passes. */
   const reasons: Readonly<Record<Eligibility['check'], string | null>> = {
     free: free(server),
+    quarantine: server.quarantine ? quarantineText(server.quarantine) : null,
     reachable: reachable(server),
     identity: identity(server),
     talos_version: talosVersion(server, wanted),

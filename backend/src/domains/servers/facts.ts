@@ -1,5 +1,5 @@
 /** What is known of a server, for plans and rendering. */
-import type { Server } from '#contract/servers/server.ts'
+import type { Quarantine, Server } from '#contract/servers/server.ts'
 import type { DiskFacts } from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
@@ -76,4 +76,6 @@ export interface ServerFacts {
   readonly failed_installs: FailedInstalls | null
   /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
   readonly drift_since: Date | null
+  /** Set while it is not to be used. */
+  readonly quarantine?: Quarantine | null
 }

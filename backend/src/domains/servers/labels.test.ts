@@ -155,3 +155,32 @@ test('a viewer reads labels and notes and changes none, and a removed server kee
   })
   expect(await labelsOf(id)).toEqual({ rack: '3' })
 })
+
+test('a server in quarantine can not join a cluster, and says who wants that, since when and why', async () => {
+  const id = await buildServer(backend, { name: 'bad-disk' })
+  const set = (quarantine: { reason: string } | null) =>
+    operator.call(serverUpdate, { params: { id }, body: { quarantine } })
+  const check = async () =>
+    (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find(
+      (e) => e.check === 'quarantine',
+    )
+  expect(await check()).toEqual({ check: 'quarantine', ok: true, reason: null })
+  const { answer } = await set({ reason: 'Its disk sda fails' })
+  const { since } = answer!.quarantine!
+  expect(answer!.quarantine).toEqual({ reason: 'Its disk sda fails', by: operator.email, since })
+  const reason = `In quarantine since ${since.slice(0, 10)} by ${operator.email}: Its disk sda fails`
+  expect(await check()).toEqual({ check: 'quarantine', ok: false, reason })
+  const [listedServer] = (
+    await operator.call(serverRows, { query: { fields: 'list', q: 'bad-disk' } })
+  ).answer!.items
+  expect(listedServer).toMatchObject({ ineligible: reason, quarantine: { by: operator.email } })
+  expect((await set({ reason: ' ' })).problem?.error).toBe('Say why the server is not to be used')
+  expect((await set({ reason: 'x'.repeat(201) })).status).toBe(422)
+  await set(null)
+  expect(await check()).toEqual({ check: 'quarantine', ok: true, reason: null })
+  const history = await operator.call(historyList, { query: { object: id } })
+  expect(history.answer!.items.map((e) => e.message)).toEqual([
+    'Its quarantine was lifted',
+    'In quarantine: Its disk sda fails',
+  ])
+})

@@ -25,6 +25,7 @@ const columnsOf = {
   drifted: ['drift_since'],
   failure: ['failure'],
   labels: ['labels'],
+  quarantine: ['quarantine'],
 } as const satisfies Readonly<Record<keyof ServerState, readonly (keyof ServerRow)[]>>
 
 export type Remembered = (typeof columnsOf)[keyof ServerState][number] | 'operation_id'
@@ -102,6 +103,7 @@ export function stateOf(row: Known): Partial<ServerState> {
     drifted: row.drift_since !== null && row.drift_since !== undefined,
     failure: row.failure ?? null,
     labels: row.labels ?? {},
+    quarantine: row.quarantine?.reason ?? null,
   }
   return Object.fromEntries(
     Object.entries(whole).filter(([field]) =>

@@ -102,6 +102,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     pending: row.pending?.reason ?? null,
     failed_installs: failedInstallsOf(row),
     drift_since: row.drift_since,
+    quarantine: row.quarantine,
   }
 }
 
@@ -192,6 +193,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     finding: row.finding,
     left_cluster: row.cluster_id === null ? row.left_cluster : null,
     labels: row.labels,
+    quarantine: row.quarantine,
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {
@@ -339,6 +341,7 @@ export function audited(row: ServerRow): object {
     cluster: row.cluster_name,
     address: row.address,
     labels: row.labels,
+    quarantine: row.quarantine,
     identity: {
       state: row.identity_state,
       uuid: row.uuid,

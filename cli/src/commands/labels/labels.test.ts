@@ -30,8 +30,10 @@ async function started() {
   api.on(serverUpdate, ({ params, body }) => {
     const server = servers.find((s) => s.id === params.id)!
     if (server.name === 'locked') throw new Problem('conflict', 'It is locked')
-    const { labels = {}, notes } = body
-    return { ...server, notes, labels: relabelled(server.labels!, labels) }
+    const { labels = {}, notes, quarantine = null } = body
+    const since = '2026-11-28T02:00:00.000Z'
+    const set = quarantine && { ...quarantine, by: 'a@example.com', since }
+    return { ...server, notes, quarantine: set, labels: relabelled(server.labels!, labels) }
   })
   api.on(clusterList, () => pageOf([aCluster({ id: id(20), name: 'web' })]))
   api.on(clusterUpdate, ({ body }) => ({
@@ -111,5 +113,21 @@ test('a cluster has labels and notes as well', async () => {
   expect(api.callsOf(clusterUpdate).map((c) => c.body)).toEqual([
     { labels: { env: 'prod' } },
     { notes: 'Ask the shop team' },
+  ])
+})
+
+test('a server is put into quarantine with a reason, and taken out of it', async () => {
+  const { api, cli } = await started()
+  expect(await cli.run('server quarantine brave-otter-042 bad-disk')).toMatchObject({
+    exit: 0,
+    out: 'brave-otter-042: In quarantine since 2026-11-28 by a@example.com: bad-disk\n',
+  })
+  expect((await cli.run('server quarantine brave-otter-042 --lift')).out).toBe(
+    'brave-otter-042 may be used again\n',
+  )
+  expect(await cli.run('server quarantine brave-otter-042')).toMatchObject({ exit: 2 })
+  expect(api.callsOf(serverUpdate).map((c) => c.body)).toEqual([
+    { quarantine: { reason: 'bad-disk' } },
+    { quarantine: null },
   ])
 })

@@ -4,7 +4,7 @@ import { clusterUpdate } from '#contract/clusters/update.ts'
 import { labelsText } from '#contract/labels/changed.ts'
 import type { LabelChange } from '#contract/labels/labels.ts'
 import { labelFilter, type Labels } from '#contract/labels/selector.ts'
-import { serverGet, serverRows, serverUpdate } from '#contract/servers/servers.ts'
+import { quarantineText, serverGet, serverRows, serverUpdate } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { Api } from '../../api/client.ts'
 import { command, type Command, type Noun, objectCommand } from '../../command.ts'
@@ -165,6 +165,27 @@ const notesText = ({ notes = '' }: { readonly notes?: string | undefined }): str
   notes === '' ? 'The notes were removed\n' : `The notes are now:\n${manyLines(notes)}\n`
 
 export const labelCommands: Command[] = [
+  objectCommand({
+    name: 'server quarantine',
+    of: noun.server,
+    operation: serverUpdate,
+    summary:
+      'Say that a server is not to be used, and why: no cluster gets it, but it is still contacted.',
+    operands: { reason: { value: 'REASON', help: 'Why, at most 200 characters', optional: true } },
+    options: { lift: { kind: 'flag', help: 'The server may be used again' } },
+    examples: [
+      'server quarantine brave-otter-042 bad-disk',
+      'server quarantine brave-otter-042 --lift',
+    ],
+    async ask(_context, { operands: { reason = '' }, options: { lift } }) {
+      if ((reason === '') !== lift) throw new CliError('usage', 'Give either the reason or --lift')
+      return { body: { quarantine: lift ? null : { reason } } }
+    },
+    say: ({ name, quarantine }) =>
+      quarantine
+        ? `${oneLine(name)}: ${oneLine(quarantineText(quarantine))}\n`
+        : `${oneLine(name)} may be used again\n`,
+  }),
   ...kinds.map(labelCommand),
   objectCommand({
     name: 'server note',
