@@ -4,6 +4,7 @@
  * In the backend, a sort key or filter without code to read its value does not compile.
  */
 import * as z from 'zod/mini'
+import { longestSelector, selectorOf, selectorSentence } from './labels/selector.ts'
 import { type Operation, operation } from './operation.ts'
 import { type Page, pageOf, wholeInQuery } from './page.ts'
 
@@ -46,12 +47,6 @@ export interface RangeFilter {
   readonly holds: (text: string, value: number) => boolean
 }
 
-/** The syntax of a filter's text. Part of the declaration, as that of a range. */
-export interface SyntaxFilter extends Pick<RangeFilter, 'accepts' | 'sentence'> {
-  /** Most characters of the text. */
-  readonly longest: number
-}
-
 export interface ListFilter {
   readonly label: string
   /** Help text that names the items that pass the filter: "Only …". */
@@ -60,8 +55,8 @@ export interface ListFilter {
   readonly choices?: readonly string[] | Readonly<Record<string, string>>
   /** The value is a range of decimal numbers such as `10..20`, as `inRange` declares it. */
   readonly range?: RangeFilter
-  /** The value has a syntax of its own, such as `rack=3,gen!=r640`. */
-  readonly syntax?: SyntaxFilter
+  /** The value has a syntax of its own. labels: a selector such as `rack=3,gen!=r640`. */
+  readonly syntax?: 'labels'
   /** Schema of the text. Default: trimmed, at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
@@ -163,8 +158,12 @@ export const longestFilterText = 40
 const shortText = z.string().check(z.trim(), z.maxLength(longestFilterText))
 const rangeText = ({ accepts, sentence }: RangeFilter) =>
   shortText.check(z.refine(accepts, { error: sentence }))
-const syntaxText = ({ longest, accepts, sentence }: SyntaxFilter) =>
-  z.string().check(z.trim(), z.maxLength(longest), z.refine(accepts, { error: sentence }))
+const selectorText = () =>
+  z.string().check(
+    z.trim(),
+    z.maxLength(longestSelector),
+    z.refine((text) => selectorOf(text) !== null, { error: selectorSentence }),
+  )
 const schemaOf = (filter: ListFilter) => {
   const choices = choicesOf(filter)
   return z.optional(
@@ -174,7 +173,7 @@ const schemaOf = (filter: ListFilter) => {
         : filter.range
           ? rangeText(filter.range)
           : filter.syntax
-            ? syntaxText(filter.syntax)
+            ? selectorText()
             : shortText),
   )
 }

@@ -5,17 +5,18 @@
  * `rack=3` (or `==`), `gen!=r640`, `rack in (3,4)`, `gen notin (r640)`, `rack` (has the label),
  * `!rack` (lacks it). An object without the label passes `!=` and `notin`, as in Kubernetes.
  */
-import type { ListFilter } from '../list.ts'
-
 export type Labels = Readonly<Record<string, string>>
 
 /** The forms of keys and values, as sources of regular expressions. */
 export const labelName = '[A-Za-z0-9](?:[\\w.-]{0,61}[A-Za-z0-9])?'
 export const labelKey = `(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?${labelName}`
 const value = `(?:${labelName})?`
-const condition = new RegExp(
-  `^(?:(!) ?(${labelKey})|(${labelKey})(?: ?(!)?==? ?(${value})| (not)?in ?\\( ?(${value}(?: ?, ?${value})*) ?\\))?)$`,
-)
+let made: RegExp | undefined
+/** Made when it is first needed: a page that only declares the filter doesn't load it. */
+const condition = (): RegExp =>
+  (made ??= new RegExp(
+    `^(?:(!) ?(${labelKey})|(${labelKey})(?: ?(!)?==? ?(${value})| (not)?in ?\\( ?(${value}(?: ?, ?${value})*) ?\\))?)$`,
+  ))
 
 interface Condition {
   readonly key: string
@@ -25,7 +26,8 @@ interface Condition {
   readonly not: boolean
 }
 
-const longestSelector = 1000
+/** Most characters of a selector. */
+export const longestSelector = 1000
 
 /** The conditions of a selector; null if the text is none. */
 export function selectorOf(text: string): readonly Condition[] | null {
@@ -36,7 +38,7 @@ export function selectorOf(text: string): readonly Condition[] | null {
     // Commas in parentheses separate values.
     .split(/ ?, ?(?![^()]*\))/)
     .map((part) => {
-      const match = condition.exec(part)
+      const match = condition().exec(part)
       if (!match) return null
       const [, lacks, lacked, key, differs, one, notIn, several] = match
       return {
@@ -56,16 +58,6 @@ export const selects = (selector: readonly Condition[], labels: Labels): boolean
       (Object.hasOwn(labels, key) && (values?.includes(labels[key]!) ?? true)) !== not,
   )
 
-/** The filter by labels of lists whose items have labels. */
-export const labelFilter = {
-  label: 'Labels',
-  help: 'Only objects with these labels, such as rack=3,gen!=r640',
-  syntax: {
-    longest: longestSelector,
-    accepts: (text) => selectorOf(text) !== null,
-    sentence:
-      'Conditions on labels look like rack=3,gen!=r640: key=value, key!=value, key, !key, key in (a,b) or key notin (a,b), with commas between',
-  },
-  placeholder: 'SELECTOR',
-  short: 'l',
-} as const satisfies ListFilter
+/** Says what a selector is, if a text is none. */
+export const selectorSentence =
+  'Conditions on labels look like rack=3,gen!=r640: key=value, key!=value, key, !key, key in (a,b) or key notin (a,b), with commas between'

@@ -12,6 +12,7 @@ import {
   longestSearch,
   sortKeys,
 } from '#contract/list.ts'
+import { longestSelector } from '#contract/labels/selector.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SavedView } from '#contract/people/preferences.ts'
 
@@ -28,7 +29,8 @@ const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(
 
 function passes(filter: ListFilter, value: string): boolean {
   if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
-  if (filter.syntax) return filter.syntax.accepts(value)
+  // The server refuses a selector that can't be read, and says why.
+  if (filter.syntax) return value.length <= longestSelector
   if (filter.schema) return !('issues' in filter.schema['~standard'].validate(value))
   return (
     choicesOf(filter)?.some(([choice]) => choice === value) ??
