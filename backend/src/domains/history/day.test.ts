@@ -77,6 +77,10 @@ const serverChanges: readonly (() => servers.ServerChange)[] = [
   () => ({ identity_state: pick(['confirmed', 'changed', 'unconfirmed']) }),
   () => ({ drift_since: pick([now(), null]), drift_seen: null }),
   () => ({ failure: pick(['it does not boot', null]) }),
+  () => ({ labels: JSON.stringify(pick([{}, { rack: '3' }, { rack: '4', gen: 'r640' }])) }),
+  () => ({
+    quarantine: pick([null, JSON.stringify({ reason: 'a fan', by: 'someone', since: now() })]),
+  }),
 ]
 
 const act = async (tx: Parameters<typeof servers.lock>[0]): Promise<void> => {
@@ -134,11 +138,12 @@ const recorded = async () => {
       'cluster', case when cluster_id is null then null else jsonb_build_object('id', cluster_id, 'name', cluster_name) end,
       'role', type, 'reachable', reachable, 'stage', stage, 'node_ready', node_ready, 'identity', identity_state,
       'talos_version', talos_version, 'schematic', schematic, 'drifted', drift_since is not null, 'failure', failure,
-      'addresses', hardware->'addresses', 'disks', hardware #> '{disks}') as state
+      'addresses', hardware->'addresses', 'disks', hardware #> '{disks}',
+      'placement', null, 'labels', labels, 'quarantine', quarantine->>'reason') as state
     from server where status <> 'deleted'`.execute(db)
   const ofClusters = await sql<{ id: string; state: object }>`
     select id, jsonb_build_object('name', name, 'removed', false, 'status', status, 'problem', problem, 'locked_out', locked_out,
-      'talos_version', talos_version, 'kubernetes_version', kubernetes_version, 'endpoint', endpoint) as state
+      'talos_version', talos_version, 'kubernetes_version', kubernetes_version, 'endpoint', endpoint, 'labels', labels) as state
     from cluster where id = ${cluster.id}`.execute(db)
   const ofFindings = await db
     .selectFrom('finding')
@@ -183,7 +188,7 @@ test('from the history alone, the state at twenty moments of a day of many chang
   // The cluster's row was inserted without its store; a first entry says what it is.
   await sql`insert into history_base (object_kind, object_id, at, state)
     select 'cluster', id, ${now()}, jsonb_build_object('name', name, 'removed', false, 'status', status, 'problem', problem, 'locked_out', locked_out,
-      'talos_version', talos_version, 'kubernetes_version', kubernetes_version, 'endpoint', endpoint) from cluster`.execute(
+      'talos_version', talos_version, 'kubernetes_version', kubernetes_version, 'endpoint', endpoint, 'labels', labels) from cluster`.execute(
     db,
   )
   const changes = longTests ? 2_000 : 300
