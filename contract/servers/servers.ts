@@ -410,7 +410,8 @@ export const words: Words = {
     fields: '`list`: only the fields that lists show.',
     follow: 'True: stream new lines until the client disconnects.',
     'serverUpdate.quarantine':
-      'Why the server is not to be used: no cluster gets it, but it is still contacted. Null lifts the quarantine.',
+      'Keeps the server out of clusters; it is still contacted. Null lifts the quarantine.',
+    'serverUpdate.reason': 'Why the server is not to be used.',
     'serverRemove.force':
       'True: also remove a server of a cluster, if the server does not answer. The cluster then forgets the server.',
     keep_workload_disks:

@@ -182,7 +182,7 @@ test('a proof and a refused guess are audited', async () => {
   ])
 })
 
-test('the calls that need a proof are those that return credentials, delete a cluster or its snapshots, or change users and second factors', () => {
+test('the calls that need a proof are those that return credentials, delete a cluster or its snapshots, release it from its files, or change users and second factors', () => {
   expect(
     allOperations
       .filter((o) => o.proof)
@@ -192,6 +192,7 @@ test('the calls that need a proof are those that return credentials, delete a cl
     'apiTokenCreate',
     'backupRemove',
     'clusterDelete',
+    'clusterFilesRelease',
     'clusterKubeconfig',
     'clusterTalosconfig',
     'invitationCreate',
