@@ -51,5 +51,6 @@ test('a file of another machine that nobody has touched for a minute is taken ov
   writeFileSync(file, 'another-host 1')
   utimesSync(file, Date.now() / 1000 - 60, Date.now() / 1000 - 60)
   const end = await holdAlone(file, never)
+  expect(readFileSync(file, 'utf8')).toBe(`${hostname()} ${process.pid}`)
   end()
 })
