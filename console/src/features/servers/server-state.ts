@@ -97,6 +97,7 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   link: 'An interface has a link',
   management_address: 'Keeps its management address',
   name: 'Has a name',
+  quarantine: 'Not in quarantine',
 }
 
 /** Title of a check: a sentence that is true if the check passes. */
