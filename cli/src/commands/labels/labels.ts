@@ -100,9 +100,8 @@ const labelCommand = (kind: Kind): Command => {
       `${word} label ${of.example}`,
     ],
     async run({ api, terminal, show }, { operands, options }) {
-      const { yes: changes = [], no: names = [] } = Object.groupBy(operands.given, (text) =>
-        isChange(text) ? 'yes' : 'no',
-      )
+      const changes = operands.given.filter(isChange)
+      const names = operands.given.filter((text) => !isChange(text))
       if ((names.length === 0) === (options.label === undefined))
         throw new CliError('usage', `Give either names of ${word}s or --label`)
       const labels = changeOf(changes)
