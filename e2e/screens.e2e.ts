@@ -40,6 +40,7 @@ import { frequent } from './screens/frequent.ts'
 import { furnishJoining } from './screens/joining.ts'
 import { furnishMarketplace } from './screens/marketplace.ts'
 import { furnishNetwork } from './screens/network.ts'
+import { furnishRacks } from './screens/racks.ts'
 import type { Screen, World } from './screens/screen.ts'
 import { screens } from './screens/screens.ts'
 import { walkAsViewer } from './viewer-walk.ts'
@@ -213,10 +214,12 @@ async function furnish(): Promise<World> {
   })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
+  const racks = await furnishRacks(installation, controlPlane)
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
   return {
     ...joining,
     ...network,
+    ...racks,
     ...marketplace,
     passwordLink: link.pathname + link.hash,
     server: { id: server.id, name: server.name, patchId: patch.patch_id },

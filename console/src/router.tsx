@@ -28,6 +28,8 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/clusters/import': () => import('./routes/infra.clusters.import.tsx'),
   '/infra/clusters/$id': () => import('./routes/infra.clusters.$id.tsx'),
   '/infra/clusters/$id/change/$kind': () => import('./routes/infra.clusters.$id.change.$kind.tsx'),
+  '/infra/racks': () => import('./routes/racks/infra.racks.tsx'),
+  '/infra/racks/$id': () => import('./routes/racks/infra.racks.$id.tsx'),
   '/infra/network': () => import('./routes/infra.network.tsx'),
   '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
   '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),

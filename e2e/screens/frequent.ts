@@ -28,6 +28,7 @@ export const frequent: readonly string[] = [
   'prepare-image',
   'network',
   'network-map',
+  'rack',
   'subnets-assign',
   'profile',
   'operations',

@@ -28,8 +28,13 @@ export interface NetworkWorld {
   wide: { id: string; name: string }
 }
 
+/** Data of the screens of racks: a rack with servers of the ready cluster and others. */
+export interface RackWorld {
+  rack: { id: string; name: string }
+}
+
 /** Data that the screens show, made by `furnish` in screens.e2e.ts. */
-export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld {
+export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld, RackWorld {
   /** Path of a link to set a password. */
   passwordLink: string
   /** A free server with a patch and with content on all disks. */

@@ -11,6 +11,7 @@ import { joiningScreens } from './joining.ts'
 import { marketplaceScreens } from './marketplace.ts'
 import { networkScreens } from './network.ts'
 import { peopleScreens } from './people.ts'
+import { rackScreens } from './racks.ts'
 import type { Screen } from './screen.ts'
 
 export const screens: readonly Screen[] = [
@@ -360,6 +361,7 @@ export const screens: readonly Screen[] = [
   ...alertScreens,
   ...joiningScreens,
   ...networkScreens,
+  ...rackScreens,
   ...peopleScreens,
   ...marketplaceScreens,
 

@@ -51,6 +51,8 @@ export const paths = {
     kind: string,
     chosen: { server?: string; snapshot?: string; force?: string; takeBack?: string } = {},
   ) => address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
+  racks: page('/infra/racks'),
+  rack: (id: string) => address('/infra/racks/$id', { id }),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),

@@ -12,7 +12,7 @@ import { everyText, texts } from './search.ts'
 export type Crumb =
   | string
   | {
-      query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet'
+      query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet' | 'rackGet'
       list: string
       shown?: (name: string) => string
     }
@@ -64,6 +64,8 @@ export const routes = {
     crumb: 'Change',
     search: texts('server', 'snapshot', 'force', 'takeBack'),
   },
+  '/infra/racks': page('Racks'),
+  '/infra/racks/$id': { crumb: { query: 'rackGet', list: 'rackList' }, search: none },
   '/infra/network': page('Network'),
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': {

@@ -45,6 +45,7 @@ const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./Datac
 /** Actions on a datacenter, for row menu and ⌘K. */
 const datacenterActions = (d: Datacenter): Action[] => [
   { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
+  { label: 'Show racks', icon: 'datacenter', to: paths.racks({ datacenter: d.code }) },
   {
     label: 'Edit',
     icon: 'edit',
@@ -204,6 +205,7 @@ export function DatacentersPage({
       <PageCount n={data?.total} />
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
       <ListToolbar state={state} placeholder="Code or city" options={{}} views="none">
+        <ActionButton label="Racks" to={paths.racks()} />
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

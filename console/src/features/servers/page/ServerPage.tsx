@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
+import { placementSaid } from '#contract/racks/placing.ts'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
@@ -180,6 +181,12 @@ function Header({
             ),
           ],
           ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
+          server.placement && [
+            'Rack',
+            <a key="rack" href={paths.rack(server.placement.rack.id)}>
+              {placementSaid(server.placement)}
+            </a>,
+          ],
           server.cluster && [
             'Cluster',
             <a key="cluster" href={paths.cluster(server.cluster.id)}>

@@ -1,0 +1,98 @@
+/** A rack as its picture and its list show it: from above to below. */
+import { placeSaid } from '#contract/racks/placing.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
+
+/** A server, or one unit that is free. */
+export interface Shelf {
+  readonly key: string
+  /** The lowest unit. */
+  readonly unit: number
+  readonly height: number
+  readonly server: ListedServer | null
+}
+
+const topOf = ({ unit, height }: Pick<Shelf, 'unit' | 'height'>): number => unit + height - 1
+
+/** The shelves from above; of two servers in one unit, the one at the front comes first. */
+export function shelvesOf(units: number, servers: readonly ListedServer[]): Shelf[] {
+  const placed = servers.flatMap((server): Shelf[] =>
+    server.placement
+      ? [{ key: server.id, unit: server.placement.unit, height: server.placement.height, server }]
+      : [],
+  )
+  const taken = new Set(
+    placed.flatMap(({ unit, height }) => Array.from({ length: height }, (_, i) => unit + i)),
+  )
+  const free = Array.from({ length: units }, (_, i) => i + 1).flatMap((unit): Shelf[] =>
+    taken.has(unit) ? [] : [{ key: `free ${unit}`, unit, height: 1, server: null }],
+  )
+  const faceOf = ({ server }: Shelf) => (server?.placement?.face === 'rear' ? 1 : 0)
+  return [...placed, ...free].toSorted((a, b) => topOf(b) - topOf(a) || faceOf(a) - faceOf(b))
+}
+
+/** Neighbouring free units, from above to below. */
+export interface Gap {
+  readonly top: number
+  readonly bottom: number
+}
+/** The rows of the list beside the picture: servers, and gaps of any height. */
+export function rowsOf(shelves: readonly Shelf[]): (Shelf | Gap)[] {
+  const rows: (Shelf | Gap)[] = []
+  for (const shelf of shelves) {
+    const last = rows.at(-1)
+    if (shelf.server !== null) rows.push(shelf)
+    else if (last && 'bottom' in last && last.bottom === shelf.unit + 1)
+      rows[rows.length - 1] = { ...last, bottom: shelf.unit }
+    else rows.push({ top: shelf.unit, bottom: shelf.unit })
+  }
+  return rows
+}
+
+/** The letter of a server's role in the picture. */
+export const letterOf = ({ type }: Pick<ListedServer, 'type'>): string =>
+  ({ control_plane: 'C', worker: 'W', unknown: '' })[type]
+
+export type ShelfTone = 'free' | 'ok' | 'warn' | 'danger'
+export const toneOf = ({ server }: Shelf): ShelfTone => {
+  if (server === null) return 'free'
+  const tone = server.finding ? findingTones[server.finding.severity] : 'ok'
+  return tone === 'danger' || tone === 'warn' ? tone : 'ok'
+}
+
+const roleSaid = (server: ListedServer): string =>
+  server.cluster === null
+    ? 'free to use'
+    : `${server.type === 'control_plane' ? 'control plane' : 'worker'} of ${server.cluster.name}`
+
+/** "Units 12 to 13: brave-otter-042, worker of poz-shop, Unreachable". */
+export function shelfSaid(shelf: Shelf): string {
+  const { server } = shelf
+  const place = placeSaid(server?.placement ?? { ...shelf, face: 'both' })
+  const parts =
+    server === null
+      ? ['free']
+      : [
+          server.name,
+          roleSaid(server),
+          server.finding ? findingKinds[server.finding.kind].word : null,
+        ].filter(Boolean)
+  return `${place[0]!.toUpperCase()}${place.slice(1)}: ${parts.join(', ')}`
+}
+
+/** The shelf to which a key moves from the one at `at`; null if the key moves nowhere. */
+export function stepFrom(at: number, key: string, count: number): number | null {
+  const to: Readonly<Record<string, number>> = {
+    ArrowUp: at - 1,
+    ArrowLeft: at - 1,
+    ArrowDown: at + 1,
+    ArrowRight: at + 1,
+    PageUp: at - 10,
+    PageDown: at + 10,
+    Home: 0,
+    End: count - 1,
+  }
+  const wanted = to[key]
+  return wanted === undefined ? null : Math.max(0, Math.min(count - 1, wanted))
+}

@@ -1,0 +1,126 @@
+/** A rack of 42 units, by keyboard alone. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Rack, rackList, serverPlace } from '#contract/racks/racks.ts'
+import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
+import { type Installation, startInstallation } from './installation.ts'
+import { type Keys, keysOf } from './keys.ts'
+
+let installation: Installation
+let browser: Browser
+let page: Page
+let errors: string[]
+let keys: Keys
+let servers: Server[]
+let rack: Rack
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 4, speed: 20 }),
+    launch(),
+  ])
+  const { call } = installation
+  const all = (await call(serverList, { query: {} })).items
+  const site = all.find(({ datacenter }) => datacenter !== null)!.datacenter!
+  for (const { id, datacenter } of all)
+    if (datacenter?.id !== site.id)
+      await call(serverUpdate, { params: { id }, body: { datacenter_id: site.id } })
+  servers = (await call(serverList, { query: { sort: 'name' } })).items
+  ;({ page, errors } = await open(browser, installation.url))
+  await signIn(page)
+  keys = keysOf(page)
+}, 120_000)
+afterAll(async () => {
+  await closePages()
+  await installation?.stop()
+})
+inOneStory(() => ({ page, errors }))
+
+const picture = () => page.getByRole('group', { name: /^Rack A-07/ })
+const shelf = (name: string | RegExp) => picture().getByRole('button', { name })
+
+test('a rack is added by keyboard alone', async () => {
+  const { tabTo, enter, choose, type, key } = keys
+  await page.goto('/infra/racks')
+  await enter(page.getByRole('button', { name: 'Add rack' }))
+  const dialog = page.getByRole('dialog', { name: 'Add rack' })
+  await choose(dialog.getByLabel('Datacenter'), servers[0]!.datacenter!.code)
+  await tabTo(dialog.getByRole('textbox', { name: 'Name' }))
+  await type('A-07')
+  await key('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'A-07' }).first().waitFor()
+  rack = (await installation.call(rackList, { query: {} })).items[0]!
+  expect(rack).toMatchObject({ name: 'A-07', units: 42, free_units: 42 })
+})
+
+test('the picture shows placements as they come, and each unit can be reached with the arrows', async () => {
+  const { key, focused, tabTo } = keys
+  const placed = servers.slice(0, 3)
+  for (const [i, { id }] of placed.entries())
+    await installation.call(serverPlace, {
+      params: { id },
+      body: { rack_id: rack.id, unit: i + 1, height: 1 },
+    })
+  await page.goto(`/infra/racks/${rack.id}`)
+  await expect.poll(() => picture().getByRole('button').count()).toBe(42)
+  await tabTo(shelf('Unit 42: free'))
+  await key('ArrowDown')
+  await focused(shelf('Unit 41: free'))
+  await key('End')
+  await focused(shelf(new RegExp(`^Unit 1: ${servers[0]!.name}, `)))
+  for (let unit = 2; unit <= 42; unit++) {
+    await key('ArrowUp')
+    await focused(shelf(new RegExp(`^Unit ${unit}: `)))
+  }
+  await key('ArrowUp')
+  await focused(shelf('Unit 42: free'))
+})
+
+test('a server is placed by keyboard alone, and a taken unit is refused with its holder', async () => {
+  const { key, focused, choose, tabTo, type, enter } = keys
+  const last = servers[3]!
+  for (let unit = 41; unit >= 4; unit--) await key('ArrowDown')
+  await focused(shelf('Unit 4: free'))
+  await key('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Place a server in A-07' })
+  await choose(dialog.getByLabel('Server'), last.name)
+  const unit = dialog.getByRole('textbox', { name: 'Lowest unit' })
+  await tabTo(unit)
+  await key('Control+a')
+  await type('3')
+  await key('Enter')
+  await dialog.getByText(`${servers[2]!.name} stands in A-07 at unit 3`).first().waitFor()
+  await tabTo(unit, 'Shift+Tab')
+  await key('Control+a')
+  await type('4')
+  await key('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  const now = shelf(new RegExp(`^Unit 4: ${last.name}, free to use`))
+  await focused(now)
+  const { placement } = await installation.call(serverGet, { params: { id: last.id } })
+  expect(placement).toMatchObject({ rack: { name: 'A-07' }, unit: 4, height: 1 })
+  await key('Enter')
+  await page.getByRole('heading', { level: 1, name: last.name }).waitFor()
+  await enter(page.getByRole('link', { name: 'A-07, unit 4' }))
+  await picture().waitFor()
+})
+
+test('a rack is accessible and not too wide on a phone and on a desk, in both themes', async () => {
+  for (const [width, theme] of [
+    [375, 'dark'],
+    [375, 'light'],
+    [1280, 'dark'],
+    [1280, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await shot(page, `rack-${width}-${theme}`)
+    const wider = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    expect({ width, wider }).toEqual({ width, wider: 0 })
+    await expectAccessible(page, `rack at ${width} px, ${theme}`)
+  }
+})
