@@ -1,24 +1,28 @@
 import { useRef } from 'react'
 
+/** What can have the focus. In the picture of a rack that is a part of a drawing. */
+type Holder = HTMLElement | SVGElement
+
 /** The focused element or, in a menu that is about to close, the menu's button. */
-function holder(): HTMLElement | null {
+function holder(): Holder | null {
   const now = document.activeElement
   const held = now?.closest('[role="menu"]')
     ? document.querySelector('[aria-haspopup="menu"][aria-expanded="true"]')
     : now
-  return held instanceof HTMLElement && held !== document.body ? held : null
+  const isHolder = held instanceof HTMLElement || held instanceof SVGElement
+  return isHolder && held !== document.body ? held : null
 }
 
 /**
  * The element to which the last dialog returns the focus. A dialog that replaces that dialog
  * returns the focus to the same element.
  */
-let opener: HTMLElement | null = null
+let opener: Holder | null = null
 
 /**
  * The focused element and, if that is in a dialog, the element focused before the dialog opened.
  */
-function holders(): readonly (HTMLElement | null)[] {
+function holders(): readonly (Holder | null)[] {
   const held = holder()
   if (!held?.closest('[role="dialog"]')) opener = held
   return [held, opener]
@@ -28,7 +32,7 @@ function holders(): readonly (HTMLElement | null)[] {
  * A button with the same label: the button of an empty list moves above the list after the list
  * gets items.
  */
-const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
+const twinOf = (gone: Holder): HTMLElement | undefined =>
   gone instanceof HTMLButtonElement && gone.textContent !== ''
     ? [...document.querySelectorAll<HTMLButtonElement>('#content button')].find(
         (button) => button.textContent === gone.textContent,
@@ -43,7 +47,7 @@ const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
   const was = useRef(false)
-  const before = useRef<readonly (HTMLElement | null)[]>([])
+  const before = useRef<readonly (Holder | null)[]>([])
   // Done during render: after mounting, the focus would already be in the dialog, and the menu that
   // opened the dialog would be gone.
   if (open !== was.current) {
