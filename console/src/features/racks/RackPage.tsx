@@ -95,7 +95,7 @@ function Shown({ rack, servers }: { rack: Rack; servers: readonly ListedServer[]
         </Alert>
       ))}
       <div className={css['cols']}>
-        <Panel className={css['front']}>
+        <Panel>
           <RackPicture
             rack={rack}
             shelves={shelves}
@@ -119,7 +119,12 @@ function Shown({ rack, servers }: { rack: Rack; servers: readonly ListedServer[]
           </ul>
         </Panel>
         <Panel className={css['list']}>
-          <PlainTable label={`Servers in ${rack.name}`} columns={columns} rows={rowsOf(shelves)} />
+          <PlainTable
+            className={css['tbl']}
+            label={`Servers in ${rack.name}`}
+            columns={columns}
+            rows={rowsOf(shelves)}
+          />
         </Panel>
       </div>
     </>

@@ -72,7 +72,6 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
         const x = rail + (face === 'rear' ? inner / 2 : 0)
         const y = 4 + (rack.units - shelf.unit - shelf.height + 1) * unitHeight
         const wide = face === 'both' ? inner : inner / 2
-        const middle = y + (shelf.height * unitHeight) / 2
         return (
           <g
             // By its place, so that the focus stays where a server takes a free unit.
@@ -105,19 +104,28 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
               height={shelf.height * unitHeight - 2}
               rx="2"
             />
-            {server && (
-              <>
-                <text className={css['letter']} x={x + 12} y={middle}>
-                  {letterOf(server)}
-                </text>
-                <text x={x + 22} y={middle}>
-                  {short(server.name, face === 'both' ? 27 : 12)}
-                </text>
-              </>
-            )}
           </g>
         )
       })}
+      {/* Beside the buttons, whose names say more than a cut name and a letter. */}
+      <g className={css['texts']} aria-hidden="true">
+        {shelves.map(({ server, unit, height }) => {
+          if (server === null) return null
+          const face = server.placement?.face ?? 'both'
+          const x = rail + (face === 'rear' ? inner / 2 : 0)
+          const middle = 4 + (rack.units - unit - height / 2 + 1) * unitHeight
+          return (
+            <g key={server.id}>
+              <text className={css['letter']} x={x + 12} y={middle}>
+                {letterOf(server)}
+              </text>
+              <text x={x + 22} y={middle}>
+                {short(server.name, face === 'both' ? 27 : 12)}
+              </text>
+            </g>
+          )
+        })}
+      </g>
     </svg>
   )
 }
