@@ -85,8 +85,14 @@ export default function PlaceDialog({
         <AsCommand
           complete={form.read.ok}
           cli={cliOf([
-            ...['rack', 'place', name, `${rack.datacenter.code}/${rack.name}`],
-            ...['--unit', values.unit, '--height', values.height],
+            'rack',
+            'place',
+            name,
+            `${rack.datacenter.code}/${rack.name}`,
+            '--unit',
+            values.unit,
+            '--height',
+            values.height,
             ...(values.face === 'both' ? [] : ['--face', values.face]),
           ])}
           api={curlOf(

@@ -52,7 +52,7 @@ function Shown({ rack, servers }: { rack: Rack; servers: readonly ListedServer[]
   const may = mayPlace()
   const place = (unit: number) => placeServer({ rack, server: null, unit })
   const open = ({ server, unit }: Shelf) => {
-    if (server) navigate(paths.server(server.id))
+    if (server) void navigate(paths.server(server.id))
     else if (may.ok) void place(unit)
   }
   const columns = useMemo(() => columnsOf(rack), [rack])
