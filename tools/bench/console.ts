@@ -18,10 +18,10 @@ export function launch(): Promise<Browser> {
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
   // The first script lists all pages; each costs about 30 bytes.
-  signIn: { bytes: 96_300, requests: 12 },
+  signIn: { bytes: 96_900, requests: 12 },
   // With the time of the server, from which ages come (`lib/time/server-time.ts`).
   // The places of servers in racks add a column, a filter and a field.
-  servers: { bytes: 146_500, requests: 20 },
+  servers: { bytes: 146_800, requests: 20 },
   createCluster: { bytes: 180_000, requests: 35 },
 } as const
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
