@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { mostUnits } from '#contract/racks/placing.ts'
 import {
   NewRack,
   type Rack,
@@ -82,7 +83,7 @@ export default function RackDialog({ edit }: { edit: Rack | null }) {
       <Text
         name="units"
         label="Units"
-        hint="Counted from below, 1 to 60"
+        hint={`Counted from below, 1 to ${mostUnits}`}
         inputMode="numeric"
         maxLength={2}
       />
