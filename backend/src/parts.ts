@@ -78,12 +78,12 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const ccs = makeCcs({ ...platform, servers, audit })
   const joining = makeJoining({ ...platform, servers, datacenters, fleet })
   const images = imageDomain({ ...platform, datacenters, joining })
+  const clusters = makeClusters({ ...platform, operations, servers, dial: fleet.policy })
   const subnets = makeSubnets({
     ...platform,
     servers,
-    pools: { changed: (tx, ids) => wakePools(platform, tx, ids) },
+    pools: { changed: (...change) => wakePools({ ...platform, clusters }, ...change) },
   })
-  const clusters = makeClusters({ ...platform, operations, servers, dial: fleet.policy })
   const layers = { ...platform, servers, store: patchStore(platform) }
   const configurations = makeConfigurations({
     ...platform,

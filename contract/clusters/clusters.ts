@@ -362,7 +362,7 @@ export const clusterServerReplace = operation(
       confirmed_loss: ConfirmedLoss,
     }),
     answer: begun,
-    errors: [...joiningErrors, 'transition_refused', 'operation_running'],
+    errors: [...joiningErrors, 'transition_refused', 'operation_running', 'held_by_files'],
   },
 )
 /**

@@ -141,7 +141,14 @@ export const subnetUpdate = calls.update({
   summary:
     'Change a subnet. Its CIDR is fixed while it is assigned, and no address in use can be excluded.',
   body: change,
-  errors: ['name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
+  errors: [
+    'name_taken',
+    'subnet_overlap',
+    'subnet_assigned',
+    'subnet_in_use',
+    'stale',
+    'held_by_files',
+  ],
 })
 export const subnetRemove = calls.remove('Remove a subnet that is assigned to no cluster.', [
   'subnet_in_use',
@@ -254,6 +261,7 @@ export const subnetImport = operation('subnetImport', 'POST /v1/subnets/import',
     rows: z.array(ImportRow),
     problems: z.array(ImportProblem),
   }),
+  errors: ['held_by_files'],
 })
 
 export const PoolChange = z.object({

@@ -63,7 +63,13 @@ export const serverDriftKeep = operation(
       "Keeps changes made outside of Steelyard to a server's configuration: they become a patch, or the whole configuration becomes the base of the server's patches. Nothing is sent.",
     body: Chosen,
     answer: Drift,
-    errors: ['server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
+    errors: [
+      'server_not_in_cluster',
+      'server_unreachable',
+      'operation_running',
+      'stale',
+      'held_by_files',
+    ],
   },
 )
 export const serverDriftOverwrite = operation(

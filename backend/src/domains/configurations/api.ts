@@ -436,6 +436,8 @@ export type Delivery =
 
 /** Sends configurations to machines that run. */
 export interface Sending {
+  /** Locks a server to change its layers. Returns its cluster's id. @throws Problem held_by_files */
+  readonly lockUnheld: (tx: Tx, caller: Caller, nodeId: string) => Promise<string | null>
   /**
    * Gives the machine its newest generation over an open connection, or asks it for a dry run.
    * `justBefore` is the last check, and prevents the call if it throws. @throws TalosError
@@ -476,9 +478,7 @@ export interface Sending {
   ) => Promise<Delivery>
   /** Why the newest generation was undone, so that it isn't sent again by itself; else null. */
   readonly whyUndone: (clusterId: string, nodeId: string) => Promise<string | null>
-  /**
-   * Null if the machine runs its newest generation and has started, else what it is waiting for.
-   */
+  /** What the machine waits for; null if it runs its newest generation and has started. */
   readonly whyNotRunning: (nodeId: string, signal: AbortSignal) => Promise<string | null>
   /**
    * Changes the layers of a server: the machine makes a dry run of `after`; then `save` and the new

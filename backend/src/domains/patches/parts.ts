@@ -14,7 +14,10 @@ import type { PatchRow, PatchStore } from './store.ts'
 export interface PatchParts extends Platform {
   readonly store: PatchStore
   readonly servers: Pick<Servers, 'forPlan' | 'patched' | 'locked'>
-  readonly configurations: Pick<Configurations, 'change' | 'preview' | 'systemLayers'>
+  readonly configurations: Pick<
+    Configurations,
+    'change' | 'lockUnheld' | 'preview' | 'systemLayers'
+  >
 }
 
 export const holdsScope = (caller: Caller, scope: Scope): boolean =>

@@ -176,7 +176,13 @@ export function writing({
       })
       return answer(after)
     }
-    if (!reorders) return orNameTaken(inTransaction(db, save))
+    if (!reorders)
+      return orNameTaken(
+        inTransaction(db, async (tx) => {
+          await configurations.lockUnheld(tx, caller, nodeId)
+          return save(tx)
+        }),
+      )
     const stored = (await store.ofServer(db, nodeId)).map((p) =>
       p.id === patchId ? { ...p, ...defined } : p,
     )

@@ -25,15 +25,22 @@ import { comingSteps, goingSteps } from './steps.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-/** Wakes the clusters of changed subnets when the transaction commits. */
+/**
+ * Wakes the clusters of changed subnets when the transaction commits.
+ * @throws Problem held_by_files if one of them is changed only by its files
+ */
 export async function wakePools(
-  { engine }: Pick<PoolParts, 'engine'>,
+  { engine, clusters }: Pick<PoolParts, 'engine' | 'clusters'>,
   tx: Tx,
+  caller: Caller,
   subnetIds: readonly string[],
 ): Promise<void> {
   if (subnetIds.length === 0) return
-  for (const clusterId of await store.reapply(tx, subnetIds))
+  for (const clusterId of await store.reapply(tx, subnetIds)) {
+    const cluster = await clusters.find(tx, clusterId)
+    cluster?.demandUnheld(caller)
     await engine.wake(tx, poolQueue, clusterId)
+  }
 }
 
 export function pools(parts: PoolParts): Pools & Domain {

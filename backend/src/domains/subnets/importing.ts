@@ -32,8 +32,11 @@ type Trouble = Imported['problems'][number]
 
 export interface SubnetParts {
   readonly servers: Pick<Servers, 'addresses'>
-  /** Wakes the clusters of changed subnets when the transaction commits. */
-  readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
+  /**
+   * Wakes the clusters of changed subnets when the transaction commits. Throws Problem
+   * `held_by_files` if one of them is changed only by its files.
+   */
+  readonly pools: { changed(tx: Tx, caller: Caller, subnetIds: readonly string[]): Promise<void> }
 }
 type GoodRow = ReadRow & { readonly wanted: Wanted }
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
@@ -115,6 +118,7 @@ export function importing(
     )
     await pools.changed(
       tx,
+      caller,
       assigned.map((r) => r.before!.id),
     )
     const creations = rows.filter((r) => r.before === null).map((r) => r.wanted)

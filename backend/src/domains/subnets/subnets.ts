@@ -202,7 +202,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
             demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
           if (before.clusters.length > 0 && !handsOutSame(before, wanted))
-            await pools.changed(tx, [id])
+            await pools.changed(tx, caller, [id])
           const after = existing(await shown.byId(tx, id, addresses))
           await record(tx, caller, {
             action: 'subnet.updated',

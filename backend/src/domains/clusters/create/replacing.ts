@@ -10,6 +10,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
+import { demandUnheld } from '../held/held.ts'
 import { judgePatches } from './configurations.ts'
 import { reachedAfter } from './losses.ts'
 import {
@@ -47,7 +48,7 @@ function doneBefore(
 
 /**
  * @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; loss_not_confirmed;
- * transition_refused
+ * transition_refused; held_by_files
  */
 export async function replaceServer(
   parts: ClusterParts,
@@ -56,6 +57,8 @@ export async function replaceServer(
   nodeId: string,
   asked: Input<typeof clusterServerReplace>['body'],
 ): Promise<{ operation: Operation }> {
+  const row = await store.find(parts.db, id)
+  if (row) demandUnheld(caller, row)
   const { losses, refused } = await judgeNew(parts, id, nodeId, asked.node_id)
   if (refused !== undefined) throw new Problem('not_eligible', refused)
   demandNoLoss(losses, asked.confirmed_loss)
@@ -116,6 +119,7 @@ const replaceIn = (
   inTransaction(parts.db, async (tx) => {
     const { servers, operations, engine } = parts
     const row = await lockCluster(tx, id)
+    demandUnheld(caller, row)
     const members = await store.members(tx, id)
     const old = members.find(
       (m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined',

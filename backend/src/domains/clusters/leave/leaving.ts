@@ -62,6 +62,13 @@ async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> 
   return row && present(row)
 }
 
+/** Like `clusterOf`, before any machine is asked. @throws Problem held_by_files */
+async function unheldOf(on: Db, caller: Caller, id: string): Promise<Cluster | undefined> {
+  const row = await store.find(on, id)
+  if (row) demandUnheld(caller, row)
+  return row && present(row)
+}
+
 /**
  * Reads the current state of a member from its machine, within a time limit that suits a request.
  */
@@ -120,7 +127,7 @@ export async function resetServer(
   const { db, clock, servers, operations } = parts
   const [first] = await servers.forPlan(db, [nodeId])
   const place = await store.memberOf(db, nodeId)
-  const cluster = place && (await clusterOf(db, place.cluster_id))
+  const cluster = place && (await unheldOf(db, caller, place.cluster_id))
   refuse(canResetServer(shown(first!), cluster), first!)
   if (!place || !cluster) throw new Problem('server_not_in_cluster', onlyInCluster)
   await demandSpare(parts, place, signal, { answers: true })
@@ -187,7 +194,7 @@ export async function forgetServer(
 ): Promise<Operation | null> {
   const { db, clock, servers, operations } = parts
   const place = await store.memberOf(db, nodeId)
-  const cluster = place && (await clusterOf(db, place.cluster_id))
+  const cluster = place && (await unheldOf(db, caller, place.cluster_id))
   if (!place || !cluster) return null
   const [first] = await servers.forPlan(db, [nodeId])
   refuse(canForceRemoveServer(shown(first!), cluster), { operation_id: null })

@@ -307,13 +307,19 @@ export function drifts(
       }
     },
 
-    /** @throws Problem stale if the configuration is no longer the one that the user was shown */
+    /**
+     * @throws Problem stale if the configuration is no longer the one that the user was shown;
+     * held_by_files
+     */
     async keep(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
+      const { cluster } = await factsOf(db, nodeId)
+      if (cluster) await clusters.demandUnheld(db, caller, cluster.id)
       const { server, judged } = await demandSeen(nodeId, seen)
       if (judged.keep?.how === 'secrets') throw new Problem('conflict', judged.keep.reason)
       const links = judged.patch === null ? [] : await read({ caller }, 'links', judged.patch)
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
+        await clusters.demandUnheld(tx, caller, clusterId)
         const how =
           judged.patch === null
             ? await keepAsBase(tx, caller, nodeId, clusterId, judged)

@@ -30,7 +30,7 @@ export function changing(
     readonly verdict: Verdict
     readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'>
   },
-): Pick<Sending, 'change'> {
+): Pick<Sending, 'change' | 'lockUnheld'> {
   /**
    * The merged configuration must be valid and usable and, on a server in a cluster, pass a dry run.
    */
@@ -84,14 +84,20 @@ export function changing(
     }
   }
 
+  const lockUnheld: Sending['lockUnheld'] = async (tx, caller, nodeId) => {
+    const { cluster_id } = await servers.locked(tx, nodeId)
+    if (cluster_id !== null) await clusters.demandUnheld(tx, caller, cluster_id)
+    return cluster_id
+  }
+
   return {
+    lockUnheld,
     async change(caller, nodeId, after, save) {
       const { cluster } = await factsOf(db, nodeId)
       if (cluster) await clusters.demandUnheld(db, caller, cluster.id)
       const { isLost } = await demandAccepted(caller, nodeId, after)
       return inTransaction(db, async (tx) => {
-        const { cluster_id } = await servers.locked(tx, nodeId)
-        if (cluster_id !== null) await clusters.demandUnheld(tx, caller, cluster_id)
+        const cluster_id = await lockUnheld(tx, caller, nodeId)
         const saved = await save(tx)
         if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId))) {
           if (isLost) await kept.sendForGood(tx, cluster_id, nodeId)
