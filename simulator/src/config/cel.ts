@@ -1,16 +1,15 @@
 import type { Disk } from '../fleet/hardware.ts'
 
 /**
- * The part of the Common Expression Language that selects disks: comparisons, `&&`, `||`, `!`, `in`,
- * `+ - * /`, lists, methods of texts, `glob`, and the units of sizes (Talos:
- * pkg/machinery/cel/celenv, DiskLocator).
+ * The part of the Common Expression Language that selects disks and members of arrays and volume
+ * groups: comparisons, `&&`, `||`, `!`, `in`, `+ - * /`, lists, methods of texts, `glob`, and the
+ * units of sizes (Talos: pkg/machinery/cel/celenv, DiskLocator, MemberVolumeLocator).
  */
 
 type Value = string | number | boolean | readonly Value[]
 type Variables = Readonly<Record<string, Value>>
 type Expression = (variables: Variables) => Value
 
-const DISK = 'disk.'
 /** Fields of a disk, each with a value of its type. */
 const EXAMPLE: Variables = {
   'disk.size': 0,
@@ -40,10 +39,27 @@ const EXAMPLE: Variables = {
   ),
 }
 
-/** Why an expression can't select disks, or null. */
-export const celProblem = (source: string): string | null => {
+/** Fields of a volume, for members of arrays and volume groups. */
+const EXAMPLE_MEMBER: Variables = {
+  ...EXAMPLE,
+  ...Object.fromEntries(
+    'size sector_size io_size block_size filesystem_block_size probed_size partition_index offset'
+      .split(' ')
+      .map((name) => [`volume.${name}`, 0]),
+  ),
+  ...Object.fromEntries(
+    'name uuid label partition_uuid partition_type partition_label type device_path parent dev_path parent_dev_path pretty_size'
+      .split(' ')
+      .map((name) => [`volume.${name}`, '']),
+  ),
+  volume_id: '',
+}
+
+/** Why an expression can't select disks, or members with `of`, or null. */
+export const celProblem = (source: string, of: 'disk' | 'member' = 'disk'): string | null => {
   try {
-    const value = parse(source)(EXAMPLE)
+    const example = of === 'disk' ? EXAMPLE : EXAMPLE_MEMBER
+    const value = parse(source, example)(example)
     return typeof value === 'boolean'
       ? null
       : `expression output type is ${Array.isArray(value) ? 'list' : typeof value}, expected bool`
@@ -56,6 +72,32 @@ export const celProblem = (source: string): string | null => {
 export const matchingDisks = (source: string, disks: readonly Disk[]): Disk[] => {
   const expression = parse(source)
   return disks.filter((disk) => expression(variablesOf(disk)) === true)
+}
+
+/**
+ * Whether an expression selects a whole disk, or a device that isn't hardware, of which only its
+ * name and size are known, as a member.
+ */
+export const matcherOf = (
+  source: string,
+): ((device: Disk | Pick<Disk, 'name' | 'sizeBytes'>, volume: { name: string }) => boolean) => {
+  const expression = parse(source, EXAMPLE_MEMBER)
+  return (device, volume) => {
+    const disk =
+      'wwid' in device
+        ? variablesOf(device)
+        : { 'disk.size': device.sizeBytes, 'disk.dev_path': `/dev/${device.name}` }
+    return (
+      expression({
+        ...EXAMPLE_MEMBER,
+        ...disk,
+        'volume.size': device.sizeBytes,
+        'volume.name': volume.name,
+        'volume.type': 'disk',
+        'volume.dev_path': `/dev/${device.name}`,
+      }) === true
+    )
+  }
 }
 
 const variablesOf = (disk: Disk): Variables => ({
@@ -101,8 +143,8 @@ const tokensOf = (source: string): Token[] => {
   return tokens
 }
 
-/** Parses an expression. @throws Error if it isn't one */
-const parse = (source: string): Expression => {
+/** Parses an expression over these variables. @throws Error if it isn't one */
+const parse = (source: string, example: Variables = EXAMPLE): Expression => {
   const tokens = tokensOf(source)
   let next = 0
   const isSign = (value: string): boolean =>
@@ -155,8 +197,9 @@ const parse = (source: string): Expression => {
     if (token.value === 'true' || token.value === 'false') return () => token.value === 'true'
     if (skip('(')) return call(token.value, list(')'))
     let name = token.value
-    if (name === 'disk' && skip('.')) name = `${DISK}${String(tokens[next++]?.value)}`
-    if (!(name in EXAMPLE)) throw new Error(`undeclared reference to '${name}' (in container '')`)
+    if (Object.keys(example).some((key) => key.startsWith(`${name}.`)) && skip('.'))
+      name = `${name}.${String(tokens[next++]?.value)}`
+    if (!(name in example)) throw new Error(`undeclared reference to '${name}' (in container '')`)
     return (variables) => variables[name]!
   }
   const postfix = (): Expression => {

@@ -341,3 +341,42 @@ describe('expressions that select disks', () => {
     expect(celProblem(match)).toBe(problem)
   })
 })
+
+describe('documents of arrays and volumes', () => {
+  const array = 'kind: RAIDArrayConfig\nname: data\nlevel: raid1\n'
+  const group = 'kind: LVMVolumeGroupConfig\nname: pool\n'
+  const members = (match: string) => `provisioning: {volumeSelector: {match: ${match}}}\n`
+  const volume = (more: string, maxSize = '1GiB') =>
+    `kind: LVMLogicalVolumeConfig\nname: data\n${more}\nprovisioning: {volumeGroup: pool, maxSize: ${maxSize}}\n`
+  const all = members('volume_id == "r-data"')
+  const errorsWith = (...documents: string[]): string[] =>
+    errorsOf(
+      generated(TALOS, 'worker') +
+        documents.map((document) => `---\napiVersion: v1alpha1\n${document}`).join(''),
+    )
+  test('right ones are accepted', () => {
+    const striped = volume('type: raid10\nmirrors: 1\nstripes: 2')
+    expect(errorsWith(`${array}${all}`, `${group}${all}`, striped)).toEqual([])
+  })
+  test.each([
+    [
+      `${array}${all}`.replace('name: data', 'name: a b'),
+      'name can only contain ASCII letters, digits, hyphens and underscores',
+    ],
+    [`${array}${all}`.replace('raid1', 'raid5'), 'raid5 does not belong to MDLevel values'],
+    [
+      `${array}${members('disk.nonsense == 1')}`,
+      "provisioning.volumeSelector.match: undeclared reference to 'disk.nonsense' (in container '')",
+    ],
+    [group, 'provisioning.volumeSelector.match is required'],
+    [
+      `${group}${all}`.replace('pool', 'x'.repeat(64)),
+      'name must be between 1 and 63 characters long',
+    ],
+    [volume('mirrors: 1'), 'mirrors is only valid for raid1/raid10, not linear'],
+    [volume('type: raid0\nstripes: 1'), 'stripes must be at least 2'],
+    [volume('type: linear', '-1GiB'), 'provisioning.maxSize must not be negative'],
+  ])('%s', (document, problem) => {
+    expect(errorsWith(document).join('\n')).toContain(problem)
+  })
+})

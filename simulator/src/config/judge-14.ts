@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { celProblem } from './cel.ts'
 import { endpointError, imageProblem, KUBELET_FIELDS } from './judge-main.ts'
+import { judgeOfVolumes } from './judge-volumes.ts'
 import type { ConfigDocument } from './load.ts'
 import { type Body, isObject, list, object, text } from './shape.ts'
 
@@ -334,4 +335,5 @@ export const judgeOf14: Readonly<Record<string, Judge>> = {
   SysfsConfig: judgeEmptyKeys('sysfs'),
   UnattendedInstallConfig: judgeUnattended,
   VethConfig: judgeVeth,
+  ...judgeOfVolumes,
 }

@@ -11,6 +11,7 @@ import { bootProblem } from '../config/judge.ts'
 import { hasFeature } from '../config/versions.ts'
 import { TAKES } from './durations.ts'
 import { installSequence, persistent, unattendedInstall } from './installing/install.ts'
+import { rebuildArrays, settleVolumes } from './volumes/settle.ts'
 import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runPrograms } from '../kubernetes/programs.ts'
@@ -178,6 +179,8 @@ const start = async (
     signal,
   )
   machine.hasEphemeral = true
+  settleVolumes(machine)
+  background(rebuildArrays(machine, signal))
   stage.phase('startEverything')
   machine.service('cri', 'Starting', 'Starting service')
   machine.service('kubelet', 'Waiting', 'Waiting for service "cri" to be "up"')

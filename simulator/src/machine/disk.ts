@@ -5,6 +5,7 @@ import type { Fault } from '../fleet/faults.ts'
 import { identityOf, type Identity } from '../fleet/hardware.ts'
 import type { Spot, ServerPlan } from '../fleet/plan.ts'
 import { readState, writeState } from '../store.ts'
+import type { Volumes } from './volumes/state.ts'
 
 /** State that survives a power cut: disks, firmware and the simulation's counters. */
 export interface Persisted {
@@ -30,6 +31,8 @@ export interface Persisted {
   meta: Record<string, string>
   /** Content by disk. Other disks are empty, except for the one with Talos. */
   contents?: Record<string, DiskContent>
+  /** RAID arrays and LVM volumes on the disks. */
+  volumes?: Volumes
   /**
    * Changes when the simulated main board is swapped. A new board has another UUID and serial
    * number.

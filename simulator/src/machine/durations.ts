@@ -48,4 +48,6 @@ export const TAKES = {
   /** Talos waits 10 s before it reboots after a failed sequence. */
   failedSequence: 3_500,
   pullImage: 1_500,
+  /** Until a new member of a RAID has its data. */
+  rebuildArray: 3_000,
 } as const

@@ -22,6 +22,7 @@ import { announcedBy, hostnameOf, kernelLineOf } from './naming.ts'
 import { StageTracker } from './stage.ts'
 import { unmetBy } from './unmet.ts'
 import { storeNow } from './trial.ts'
+import { settleVolumes } from './volumes/settle.ts'
 import { untilChange } from './waiting.ts'
 
 /** Shortest pause between two checks, in milliseconds of real time. */
@@ -234,6 +235,7 @@ export class SimulatedMachine implements Machine {
     const since = this.world.clock.now()
     this.config = { text, loaded, node: readNodeConfig(loaded), since }
     this.plan.address = this.#addressNow ?? this.plan.address
+    settleVolumes(this)
     this.journal.changed()
     return this.config
   }

@@ -9,6 +9,7 @@ import { HARDWARE } from './hardware.ts'
 import { NETWORK } from './network.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
+import { STORAGE } from './storage.ts'
 
 /** The first minor of namespaces that not every version has. */
 const NEW_NAMESPACES: Record<string, number> = { security: 13, containers: 14, storage: 14 }
@@ -68,10 +69,9 @@ const META: Kind[] = [
 ]
 
 const SIMULATED = new Map(
-  [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...META].map((entry) => [
-    entry.type,
-    entry,
-  ]),
+  [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...STORAGE, ...META].map(
+    (entry) => [entry.type, entry],
+  ),
 )
 
 /** Every type of Talos. Types that aren't simulated have no resources. */

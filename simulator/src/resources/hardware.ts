@@ -14,7 +14,8 @@ import {
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Machine, Partition } from '../machine/machine.ts'
 import { partitionName, partitionsOf } from '../machine/installing/partitions.ts'
-import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
+import { item, kind, prettySize, snakeCased, type Item, type Kind } from './resource.ts'
+import { labelOf, stackedDisks, stackedVolumes } from './stacked.ts'
 import type { Disk } from '../fleet/hardware.ts'
 import type { DiskContent } from '../fleet/media.ts'
 
@@ -178,6 +179,7 @@ const disks = (machine: Machine): Item[] => [
     }
     return item(disk.name, DiskSpecSchema, spec, snakeCased)
   }),
+  ...stackedDisks(machine),
   // Every running Talos mounts its own image from loop devices.
   ...[0, 1].map((number) => {
     const spec = {
@@ -196,12 +198,6 @@ const disks = (machine: Machine): Item[] => [
   }),
 ]
 
-const snakeNames: Record<string, string> = {}
-const snakeName = (key: string): string =>
-  (snakeNames[key] ??= key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`))
-const snakeCased = (spec: object): object =>
-  Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
-
 const systemDisks = (machine: Machine): Item[] => {
   const name = machine.systemDisk
   return name === null
@@ -212,7 +208,12 @@ const systemDisks = (machine: Machine): Item[] => {
 /**
  * Volumes on the disks: Talos's partitions on the system disk, the scenario's contents elsewhere.
  */
-const discoveredVolumes = (machine: Machine): Item[] =>
+const discoveredVolumes = (machine: Machine): Item[] => [
+  ...disksWithContents(machine),
+  ...stackedVolumes(machine),
+]
+
+const disksWithContents = (machine: Machine): Item[] =>
   machine.hardware.disks.flatMap((disk) => {
     const isSystem = disk.name === machine.systemDisk
     const holds = isSystem ? undefined : machine.disk.state.contents?.[disk.name]
@@ -232,12 +233,13 @@ const discoveredVolumes = (machine: Machine): Item[] =>
             })),
           }
         : volumesOf(holds, disk)
+    const label = labelOf(machine, disk.name, found.label)
     const spec = {
       size: BigInt(disk.sizeBytes),
       sectorSize: 512n,
       ioSize: 512n,
       name: found.name,
-      ...(found.label !== '' && { label: found.label }),
+      ...(label !== '' && { label }),
       type: 'disk',
       devicePath: disk.busPath,
       devPath: `/dev/${disk.name}`,

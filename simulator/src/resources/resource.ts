@@ -65,8 +65,12 @@ const YAML_NAMES: Readonly<Record<string, string>> = {
   pciid: 'pciID',
   productId: 'productID',
   vendorId: 'vendorID',
+  maxLv: 'maxLV',
+  maxPv: 'maxPV',
   maxSpeed: 'maxSpeedMhz',
+  missingPvCount: 'missingPVCount',
   resourceType: 'type',
+  sizePercentVg: 'sizePercentVG',
   speedMegabits: 'speedMbit',
 }
 
@@ -91,6 +95,13 @@ const plain = (value: unknown): unknown => {
   for (const key of Object.keys(value)) made[YAML_NAMES[key] ?? key] = plain(value[key])
   return made
 }
+
+const snakeNames: Record<string, string> = {}
+const snakeName = (key: string): string =>
+  (snakeNames[key] ??= key.replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`))
+/** A specification with the names of its protobuf, as Talos's YAML of disks has them. */
+export const snakeCased = (spec: object): object =>
+  Object.fromEntries(Object.entries(spec).map(([key, value]) => [snakeName(key), value]))
 
 /** IPv4 text as its four bytes. */
 export const ipBytes = (address: string): Uint8Array =>

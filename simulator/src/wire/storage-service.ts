@@ -10,6 +10,8 @@ import { newer, pulledInstaller } from './image-calls.ts'
 import type { Machine } from '../machine/machine.ts'
 import { partitionsOf } from '../machine/installing/partitions.ts'
 import { install } from '../machine/upgrade.ts'
+import { builtOn, settleVolumes } from '../machine/volumes/settle.ts'
+import { forgetDevice, pathOf } from '../machine/volumes/state.ts'
 
 const TIME_SERVER = 'time.cloudflare.com'
 
@@ -40,9 +42,17 @@ export const storageService: ServiceImpl<typeof StorageService> = {
     const { machine, mode, roles } = context.values.get(PEER)!
     if (mode !== 'maintenance' && !roles.includes('os:admin'))
       throw new ConnectError('not authorized', Code.PermissionDenied)
-    for (const { device, skipVolumeCheck } of devices) {
+    for (const { device, skipVolumeCheck, skipSecondaryCheck } of devices) {
       if (!machine.hardware.disks.some(({ name }) => name === device))
         throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
+      const upper = builtOn(machine, device)
+      if (upper !== null)
+        throw new ConnectError(
+          skipSecondaryCheck
+            ? `block device "${device}" is mounted or in use`
+            : `blockdevice "${device}" is in use by disk "${upper}"`,
+          Code.FailedPrecondition,
+        )
       // A wiped disk keeps its volumes until the next boot.
       if (device !== (machine.wiped?.disk ?? machine.systemDisk)) continue
       if (!skipVolumeCheck)
@@ -65,10 +75,11 @@ export const storageService: ServiceImpl<typeof StorageService> = {
           Object.assign(state, { installed: null, config: null, meta: {} })
           delete state.half
         }
-        if (state.contents) delete state.contents[device]
+        forgetDevice(state, pathOf(device))
         state.wiped = [...(state.wiped ?? []), device]
       })
     }
+    settleVolumes(machine)
     machine.journal.changed()
     return answer({})
   },

@@ -2,12 +2,18 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import type { LVMService, MDService } from '#talos/proto/gen/machine/volumes_pb.ts'
 import { hasFeature } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
+import {
+  destroyArray,
+  type Refusal,
+  removeLogicalVolume,
+  removePhysicalVolume,
+  removeVolumeGroup,
+} from '../machine/volumes/settle.ts'
 import { PEER } from './peer.ts'
 
 /**
- * The services that remove LVM volumes and RAID arrays, since Talos 1.14. A simulated machine has
- * none, so that they find nothing (Talos: internal/app/lvmd, mdd, and the errors of
- * internal/pkg/lvm and md).
+ * The services that remove LVM volumes and RAID arrays, since Talos 1.14 (Talos:
+ * internal/app/lvmd, mdd, and the errors of internal/pkg/lvm and md).
  */
 
 /** The machine, for callers that may remove volumes: readers only in maintenance. */
@@ -24,20 +30,41 @@ const demand = (isGiven: boolean, message: string): void => {
   if (!isGiven) throw new ConnectError(message, Code.InvalidArgument)
 }
 
-/** Talos answers with the kind of the error, and logs what the program said. */
-const failed = (
-  machine: Machine,
-  service: 'lvmd' | 'mdd',
-  { op, error, code = Code.NotFound }: { op: string; error: string; code?: Code },
-): never => {
-  const what = service === 'lvmd' ? 'lvm remove failed' : 'md operation failed'
-  machine.journal.kernel(
-    `[talos] ${what} {"component": "machined", "service": "${service}", "op": "${op}", "error": "${error}"}`,
-  )
-  throw new ConnectError(error, code)
+type Service = 'lvmd' | 'mdd'
+
+const ERRORS: Record<Service, Record<Refusal, readonly [Code, string]>> = {
+  lvmd: {
+    'not-found': [Code.NotFound, 'lvm: resource not found'],
+    'in-use': [Code.FailedPrecondition, 'lvm: resource in use'],
+    'is-partitioned': [Code.FailedPrecondition, 'lvm: device is partitioned'],
+    failed: [Code.Internal, 'lvm operation failed'],
+  },
+  mdd: {
+    'not-found': [Code.NotFound, 'md: array not found'],
+    'in-use': [Code.FailedPrecondition, 'md: resource in use'],
+    'is-partitioned': [Code.Internal, 'md operation failed'],
+    failed: [Code.Internal, 'md operation failed'],
+  },
 }
 
-const noLvm = 'lvm: resource not found'
+/** Removes something, and logs it. Talos answers with the kind of an error only. */
+const removed = (
+  machine: Machine,
+  service: Service,
+  fields: { op: string } & Readonly<Record<string, string>>,
+  remove: () => Refusal | null,
+) => {
+  const say = (message: string, more: object = {}): void =>
+    machine.journal.kernel(
+      `[talos] ${message} ${JSON.stringify({ component: 'machined', service, ...fields, ...more })}`,
+    )
+  say(service === 'lvmd' ? 'removing LVM resource' : 'destroying MD array')
+  const refusal = remove()
+  if (refusal === null) return {}
+  const [code, error] = ERRORS[service][refusal]
+  say(service === 'lvmd' ? 'lvm remove failed' : 'md operation failed', { error })
+  throw new ConnectError(error, code)
+}
 
 export const lvmService: ServiceImpl<typeof LVMService> = {
   logicalVolumeRemove({ volumeGroup, logicalVolume }, context) {
@@ -46,30 +73,25 @@ export const lvmService: ServiceImpl<typeof LVMService> = {
       volumeGroup !== '' && logicalVolume !== '',
       'volume_group and logical_volume must be set',
     )
-    return failed(machine, 'lvmd', { op: 'lvremove', error: noLvm })
+    return removed(machine, 'lvmd', { op: 'lvremove', vg: volumeGroup, lv: logicalVolume }, () =>
+      removeLogicalVolume(machine, volumeGroup, logicalVolume),
+    )
   },
 
   volumeGroupRemove({ volumeGroup }, context) {
     const machine = mayRemove(context)
     demand(volumeGroup !== '', 'volume_group must be set')
-    return failed(machine, 'lvmd', { op: 'vgremove', error: noLvm })
+    return removed(machine, 'lvmd', { op: 'vgremove', vg: volumeGroup }, () =>
+      removeVolumeGroup(machine, volumeGroup),
+    )
   },
 
   physicalVolumeRemove({ device }, context) {
     const machine = mayRemove(context)
     demand(device !== '', 'device must be set')
-    const op = 'pvremove'
-    const disk = machine.hardware.disks.find(({ name }) => device === `/dev/${name}`)
-    if (!disk) return failed(machine, 'lvmd', { op, error: noLvm })
-    // `pvremove` says "device is partitioned", or "No PV found on device", for which Talos has no
-    // kind of error.
-    if (disk.name === machine.systemDisk)
-      return failed(machine, 'lvmd', {
-        op,
-        error: 'lvm: device is partitioned',
-        code: Code.FailedPrecondition,
-      })
-    return failed(machine, 'lvmd', { op, error: 'lvm operation failed', code: Code.Internal })
+    return removed(machine, 'lvmd', { op: 'pvremove', device }, () =>
+      removePhysicalVolume(machine, device),
+    )
   },
 }
 
@@ -78,6 +100,6 @@ export const mdService: ServiceImpl<typeof MDService> = {
     const machine = mayRemove(context)
     demand(device !== '', 'device must be set')
     demand(device.startsWith('/dev/'), 'device must be a full /dev path')
-    return failed(machine, 'mdd', { op: 'destroy', error: 'md: array not found' })
+    return removed(machine, 'mdd', { op: 'destroy', device }, () => destroyArray(machine, device))
   },
 }

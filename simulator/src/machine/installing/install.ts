@@ -7,6 +7,7 @@ import type { Disk } from '../../fleet/hardware.ts'
 import type { ActiveConfig } from '../active.ts'
 import { TAKES } from '../durations.ts'
 import type { Machine } from '../machine.ts'
+import { forgetDevice, pathOf } from '../volumes/state.ts'
 import { failureOutput, grubError } from './installer.ts'
 
 /** What STATE gets of an active configuration: nothing of one that is on trial. */
@@ -125,7 +126,7 @@ const installTalos = async (
   // boots from this disk.
   machine.disk.change((state) => {
     state.installed = { version, disk: disk.name, image }
-    if (state.contents) delete state.contents[disk.name]
+    forgetDevice(state, pathOf(disk.name))
     delete state.half
     state.config = persistent(machine, config)
     state.counters.installs++
