@@ -333,7 +333,7 @@ test('every frequent screen exists', () => {
 
 describe('every screen', () => {
   // As many tests run at once as maxConcurrency in vitest.config.ts allows.
-  test.concurrent.for(opened)('$name', async (screen) => {
+  test.concurrent.for(opened)('$name', { timeout: 300_000 }, async (screen) => {
     const pages = free[screen.signedOut ? 'visitor' : 'person']
     const watched = pages.pop()
     if (!watched) throw new Error('More tests at once than there are pages')

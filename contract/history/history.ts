@@ -130,7 +130,7 @@ const cursor = z.string().check(z.regex(/^\d{1,15}-\d{1,15}$/, 'Expected `next` 
 export const historyList = {
   ...operation('historyList', 'GET /v1/history', 'signed_in', {
     summary:
-      'What happened to servers, clusters and datacenters, the newest first unless `sort` is `at`. Lists only entries about objects that the caller may read. A page continues where `next` of another ended, also if entries were added meanwhile.',
+      'What happened to servers, clusters and datacenters, the newest first unless `sort` is `at`. Lists only entries about objects that the caller may read. A page continues where `next` of another ended, also if entries were added meanwhile. A page reads a bounded number of entries: if few of them match, it has fewer than `per_page`, or none, `next` nevertheless, and `read_to`.',
     query: z.strictObject({
       ...narrowingOf(history),
       sort: z.optional(z.enum(['at', '-at'])),
@@ -140,6 +140,7 @@ export const historyList = {
     answer: z.object({
       items: z.array(HistoryEntry),
       next: z.nullable(z.string()),
+      read_to: z.nullable(time),
       now: time,
       beginning: Beginning,
     }),
@@ -172,6 +173,8 @@ export const words: Words = {
   },
   fields: {
     after: 'Continues after this position: `next` of another page.',
+    read_to:
+      'The page was read to this time, and ends there because it read as many entries as it may: beyond it more may match, which `next` returns. Null if the page is full, or if nothing more matches.',
     'historyGet.id': 'Number of the entry.',
   },
 }

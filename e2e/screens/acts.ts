@@ -10,6 +10,13 @@ export const dialog = (page: Page, name: string | RegExp) =>
 export const press = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name }).first().click()
 
+/**
+ * Waits for a chart of what is measured each minute. Its first line needs two measurements after the
+ * data of the screens was made, and the page asks for them once a minute.
+ */
+export const charted = (page: Page, name: string) =>
+  page.getByRole('slider', { name: `${name}: moment` }).waitFor({ timeout: 240_000 })
+
 /** Chooses an item of the menu of a row. */
 export async function rowAction(page: Page, row: string, item: string): Promise<void> {
   await press(page, `Actions for ${row}`)

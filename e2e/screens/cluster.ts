@@ -2,7 +2,7 @@
  * Screens of clusters: their list, their creation, the page of a cluster, and its key and offer.
  */
 import type { Page } from 'playwright-core'
-import { dialog, nowhere, press, rowAction, table } from './acts.ts'
+import { charted, dialog, nowhere, press, rowAction, table } from './acts.ts'
 import type { Screen } from './screen.ts'
 
 /**
@@ -99,7 +99,7 @@ export const clusterScreens: readonly Screen[] = [
   {
     name: 'cluster-usage',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=usage`,
-    ready: (page) => page.getByRole('slider', { name: 'Nodes: moment' }).waitFor(),
+    ready: (page) => charted(page, 'Nodes'),
   },
   {
     name: 'cluster-history',

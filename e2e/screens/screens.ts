@@ -3,7 +3,7 @@
  * picture.
  */
 import { write } from '../browser.ts'
-import { dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
+import { charted, dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
 import { alertScreens } from './alerts.ts'
 import { changeScreens } from './change.ts'
 import { clusterScreens } from './cluster.ts'
@@ -233,7 +233,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-usage',
     path: (w) => `/infra/servers/${w.drifted.id}?tab=usage`,
-    ready: (page) => page.getByRole('slider', { name: 'Memory: moment' }).waitFor(),
+    ready: (page) => charted(page, 'Memory'),
   },
   {
     name: 'server-not-measured',

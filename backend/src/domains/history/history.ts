@@ -97,16 +97,19 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
     query: Input<typeof historyList>['query'],
   ): Promise<Answer<typeof historyList>> => {
     const visible = visibleTo(caller)
-    const rows = await page(db, query, {
-      after: placeOf(query.after),
-      objects: visible.length === objects.length ? null : visible,
-      limit: query.per_page + 1,
-    })
+    const { rows, readTo } = await inTransaction(db, (tx) =>
+      page(tx, query, {
+        after: placeOf(query.after),
+        objects: visible.length === objects.length ? null : visible,
+        limit: query.per_page + 1,
+      }),
+    )
     const shown = rows.slice(0, query.per_page)
-    const last = rows.length > shown.length ? shown.at(-1) : undefined
+    const last = rows.length > shown.length ? shown.at(-1) : readTo
     return {
       items: shown.map(present),
-      next: last === undefined ? null : `${last.at.getTime()}-${last.id}`,
+      next: last ? `${last.at.getTime()}-${last.id}` : null,
+      read_to: rows.length > shown.length ? null : (readTo?.at.toISOString() ?? null),
       now: new Date(clock.now()).toISOString(),
       beginning: await beginning(query.object ?? query.cluster, visible),
     }

@@ -47,7 +47,7 @@ const who = ({ by, operation }: HistoryEntry): string => {
   return asked === null || asked === by.name ? name : `${name}, for ${asked}`
 }
 
-const tableOf = (terminal: Terminal, items: readonly HistoryEntry[]): string =>
+const tableOf = (terminal: Terminal, items: readonly HistoryEntry[], none: string): string =>
   table(
     terminal,
     items,
@@ -61,7 +61,7 @@ const tableOf = (terminal: Terminal, items: readonly HistoryEntry[]): string =>
       },
       { title: 'WHO', text: who },
     ],
-    'No entries match',
+    none,
   )
 
 async function show(
@@ -83,11 +83,13 @@ async function show(
         per_page: (limit as number | undefined) ?? defaultLimit,
       }),
     }),
-    ({ items, next, beginning }) =>
-      `${tableOf(terminal, items)}\n${
+    ({ items, next, read_to, beginning }) =>
+      `${tableOf(terminal, items, read_to === null ? 'No entries match' : 'No entry that was read matches')}\n${
         next === null
           ? `History begins ${localTime(beginning.at)}. ${oneLine(beginningSaid(beginning, (of.object ?? of.cluster) ? 'object' : 'all'))}`
-          : `Older entries: --after ${next}`
+          : read_to === null
+            ? `Older entries: --after ${next}`
+            : `Read back to ${localTime(read_to)}. Older entries may match: --after ${next}`
       }\n`,
   )
 }

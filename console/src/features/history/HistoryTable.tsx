@@ -122,6 +122,19 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
   const next = data?.next ?? null
   const isNewestFirst = sort !== 'at'
   const isAtBeginning = isNewestFirst ? next === null : after === undefined
+  const readTo = data?.read_to ?? null
+  const part = readTo !== null && (
+    <span>
+      {`Read ${isNewestFirst ? 'back' : 'forward'} to `}
+      <time dateTime={readTo}>{exact(readTo)}</time>
+      {`. ${isNewestFirst ? 'Older' : 'Newer'} entries may match.`}
+    </span>
+  )
+  const goOn = next !== null && (
+    <Button size="small" onClick={() => setSearch({ after: next }, { push: true })}>
+      Go on
+    </Button>
+  )
   return (
     <>
       <ListToolbar
@@ -146,7 +159,9 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
       </ListToolbar>
       <DataTable
         {...state.table}
-        onFirstPage={after !== undefined && (() => set({}))}
+        // A page that was only read to some time may be empty, and is not past the end.
+        onFirstPage={after !== undefined && readTo === null && (() => set({}))}
+        {...(readTo !== null && { filtered: false })}
         foot={
           data !== undefined &&
           data.items.length > 0 && (
@@ -162,12 +177,21 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
         rowName={(e) => e.message}
         detail={detailOf}
         empty={
-          <Empty
-            title="Nothing happened yet"
-            text={`What happens to ${of} is kept here, with who did it and why: contact, stages, versions, hardware, patches, operations and findings.`}
-          />
+          readTo !== null ? (
+            <Empty title="No match so far" text={part} actions={goOn} />
+          ) : (
+            <Empty
+              title="Nothing happened yet"
+              text={`What happens to ${of} is kept here, with who did it and why: contact, stages, versions, hardware, patches, operations and findings.`}
+            />
+          )
         }
       />
+      {readTo !== null && data !== undefined && data.items.length > 0 && (
+        <p className="row t2 fs13" role="note" aria-label="Part that was read">
+          {part} {goOn}
+        </p>
+      )}
       {data !== undefined && isAtBeginning && (
         <p className="t3 fs13" role="note" aria-label="Beginning of the history">
           History begins <time dateTime={data.beginning.at}>{exact(data.beginning.at)}</time>.{' '}
