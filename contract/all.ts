@@ -41,6 +41,7 @@ import * as pods from './clusters/pods.ts'
 import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
+import * as rackFiles from './racks/files.ts'
 import * as racks from './racks/racks.ts'
 import * as restoration from './restoration.ts'
 import * as server from './servers/server.ts'
@@ -135,6 +136,7 @@ const nouns: readonly object[] = [
   history,
   channels,
   racks,
+  rackFiles,
   alertRules,
   silences,
   deliveries,

@@ -107,6 +107,32 @@ test('a server is placed by keyboard alone, and a taken unit is refused with its
   await picture().waitFor()
 })
 
+test('places are imported as CSV: checked first, then written', async () => {
+  await page.goto('/infra/racks')
+  await page.getByRole('button', { name: 'More actions' }).first().click()
+  await page.getByRole('menuitem', { name: 'Import racks' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Import racks' })
+  const [a, b] = servers
+  // Two servers exchange their places, and a rack is added.
+  const csv = (unit: number) =>
+    `server,rack,unit,datacenter\n${a!.name},A-07,2,\n${b!.name},A-07,${unit},\n,A-08,,${a!.datacenter!.code}\n`
+  await dialog.getByRole('textbox', { name: 'CSV' }).fill(csv(3))
+  await dialog.getByRole('button', { name: 'Check' }).click()
+  await dialog.getByText(`${servers[2]!.name} stands in A-07 at unit 3`).waitFor()
+  await dialog.getByRole('textbox', { name: 'CSV' }).fill(csv(1))
+  await dialog.getByRole('button', { name: 'Check' }).click()
+  await dialog.getByText('Every row is valid: 1 rack to add, 2 servers to change.').waitFor()
+  await expectAccessible(page, 'the import of racks')
+  await shot(page, 'rack-import')
+  await dialog.getByRole('button', { name: 'Import 3 rows' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'A-08' }).first().waitFor()
+  const placed = await Promise.all(
+    [a!, b!].map(({ id }) => installation.call(serverGet, { params: { id } })),
+  )
+  expect(placed.map(({ placement }) => placement!.unit)).toEqual([2, 1])
+})
+
 test('a rack is accessible and not too wide on a phone and on a desk, in both themes', async () => {
   for (const [width, theme] of [
     [375, 'dark'],

@@ -24,6 +24,7 @@ import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
+import { rackFileCommands } from './commands/racks/rack-files.ts'
 import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
@@ -51,6 +52,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...takeoverCommands,
     ...datacenterCommands,
     ...rackCommands,
+    ...rackFileCommands,
     ...storeCommands,
     ...snapshotCommands,
     ...backupCommands,

@@ -5,6 +5,7 @@
  */
 import * as z from 'zod/mini'
 import { catch as fallback } from 'zod/mini'
+import { importAnswer, importBody } from '../csv/imports.ts'
 import { addressStates } from './address-map.ts'
 import { list, narrowingOf } from '../list.ts'
 import { nameOf } from '../names.ts'
@@ -224,43 +225,18 @@ export const csvColumns = [
   'datacenter',
   'cluster',
 ] as const
-export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
 export const subnetExport = operation('subnetExport', 'GET /v1/subnets/export', 'network:read', {
   summary: 'The subnets of a list as CSV. Importing the file unchanged changes nothing.',
   query: z.strictObject(narrowingOf(subnets)),
   answer: z.string(),
   media: 'text/csv',
 })
-/** Line of the text, counted from 1 including the header. A null column means the whole row. */
-const ImportProblem = z.object({
-  line: z.int(),
-  column: z.nullable(z.string()),
-  message: z.string(),
-})
-const ImportRow = z.object({
-  line: z.int(),
-  name: z.string(),
-  cidr: z.string(),
-  does: z.enum(['create', 'update', 'nothing']),
-})
 export const subnetImport = operation('subnetImport', 'POST /v1/subnets/import', 'network:write', {
   summary:
     'Add and change subnets from CSV. Every row is checked and all problems are reported; rows are written only if there are no problems. `dry_run` writes nothing.',
   kept: true,
-  body: z.strictObject({
-    csv: z
-      .string()
-      .check(
-        z.minLength(1, 'The file is empty'),
-        z.maxLength(importLimits.bytes, 'A file is at most 1 MiB'),
-      ),
-    dry_run: z._default(z.boolean(), false),
-  }),
-  answer: z.object({
-    written: z.boolean(),
-    rows: z.array(ImportRow),
-    problems: z.array(ImportProblem),
-  }),
+  body: importBody,
+  answer: importAnswer({ cidr: z.string() }),
   errors: ['held_by_files'],
 })
 

@@ -31,6 +31,7 @@ import {
 import { CliError } from '../exit.ts'
 import { readText } from '../files.ts'
 import * as noun from '../nouns.ts'
+import { importedText } from '../output/imported.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { ago, manyLines, oneLine } from '../text.ts'
@@ -356,21 +357,7 @@ export const subnetCommands: Command[] = [
     async run({ terminal, api, show }, { operands, options }) {
       const csv = await readText(operands.file)
       const answer = await api.call(subnetImport, { body: { csv, dry_run: options['dry-run'] } })
-      show(answer, ({ rows, problems, written }) => {
-        if (problems.length > 0)
-          return table(
-            terminal,
-            problems,
-            [
-              { title: 'LINE', text: (p) => String(p.line), right: true },
-              { title: 'COLUMN', text: (p) => p.column ?? '' },
-              { title: 'PROBLEM', text: (p) => p.message },
-            ],
-            '',
-          )
-        const count = (does: string) => rows.filter((r) => r.does === does).length
-        return `${count('create')} ${written ? 'added' : 'to add'}, ${count('update')} ${written ? 'changed' : 'to change'}, ${count('nothing')} unchanged\n`
-      })
+      show(answer, (imported) => importedText(terminal, imported))
       return answer.problems.length > 0 ? 1 : undefined
     },
   }),

@@ -15,7 +15,7 @@ import {
 } from '#contract/audit.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { writeCsv } from '../../csv.ts'
+import { writeCsv } from '../../csv/csv.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serve, serveStream, signedIn } from '../../http/serve.ts'

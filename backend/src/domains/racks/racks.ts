@@ -7,6 +7,7 @@ import { Problem } from '#contract/errors.ts'
 import { memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { rackExport, rackImport } from '#contract/racks/files.ts'
 import { canPlace, fitsRack, type NewPlacement } from '#contract/racks/placing.ts'
 import {
   canRemoveRack,
@@ -16,30 +17,25 @@ import {
   rackCreate,
   rackGet,
   rackList,
-  rackNameTaken,
   rackRemove,
   rackUpdate,
   serverPlace,
   serverUnplace,
 } from '#contract/racks/racks.ts'
 import type { Server } from '#contract/servers/server.ts'
-import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import { writeCsv } from '../../csv/csv.ts'
+import { largestImport } from '../../csv/table.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
-import type { Domain, Platform } from '../../platform.ts'
-import type { Datacenters } from '../datacenters/api.ts'
-import type { Servers, Standing } from '../servers/api.ts'
+import type { Domain } from '../../platform.ts'
+import type { Standing } from '../servers/api.ts'
+import { tableOf } from './file-rows.ts'
+import { importing } from './importing.ts'
+import { explained, type RackParts } from './parts.ts'
 import { audited, present, readers } from './present.ts'
 import * as store from './store.ts'
-
-export interface RackParts extends Platform {
-  readonly datacenters: Pick<Datacenters, 'find' | 'names'>
-  readonly servers: Pick<
-    Servers,
-    'get' | 'standing' | 'standingIn' | 'lockStanding' | 'place' | 'rackRenamed'
-  >
-}
 
 const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
   kind: 'rack',
@@ -47,19 +43,6 @@ const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) 
   name,
 })
 const noRack = 'There is no such rack'
-
-/** Explains a constraint that was violated in spite of the checks. */
-export function explained(error: unknown): unknown {
-  const constraint = violatedConstraint(error)
-  if (constraint === 'rack_name')
-    return new Problem('name_taken', rackNameTaken, { name: rackNameTaken })
-  return constraint?.startsWith('server_') === true && /place|rack/.test(constraint)
-    ? new Problem(
-        'conflict',
-        'The rack or the server was changed at the same moment. Nothing was written: please try again',
-      )
-    : error
-}
 
 const nameOf = (server: Pick<Standing, 'name'>) => server.name
 const neighbours = (standing: readonly Standing[], but?: string) =>
@@ -212,6 +195,25 @@ export function racks(parts: RackParts): Domain {
       }),
   }
 
+  const exported = async ({ datacenter }: Input<typeof rackExport>['query']): Promise<string> => {
+    const [racks, standing, sites] = [
+      await store.all(db),
+      await servers.standing(),
+      await datacenters.names(),
+    ]
+    const isWanted = (id: string | null) =>
+      datacenter === undefined ||
+      sites.some((site) => site.id === id && (site.code === datacenter || site.id === datacenter))
+    return writeCsv(
+      tableOf(
+        racks.filter(({ datacenter_id }) => isWanted(datacenter_id)),
+        standing.filter(({ datacenter_id }) => isWanted(datacenter_id)),
+        sites,
+      ),
+    )
+  }
+  const imported = importing(parts)
+
   const locked = async (tx: Tx, id: string, ifMatch: Versions): Promise<Standing> => {
     const [server] = await servers.lockStanding(tx, [id])
     if (!server) throw new Problem('not_found', `Server ${id} not found`)
@@ -224,6 +226,14 @@ export function racks(parts: RackParts): Domain {
     routes(app) {
       const on = serve(app)
       on(rackList, ({ query }) => calls.list(query))
+      on(rackExport, async ({ query, saveAs }) => {
+        const text = await exported(query)
+        saveAs('racks.csv')
+        return text
+      })
+      serve(app, { largestBody: largestImport })(rackImport, ({ caller, body }) =>
+        imported(caller, body),
+      )
       serve(app, { isVolatile: true })(rackGet, ({ params }) => calls.get(params.id))
       on(rackCreate, ({ caller, body }) => calls.create(caller, body))
       on(rackUpdate, ({ caller, params, body, ifMatch }) =>

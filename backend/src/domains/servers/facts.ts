@@ -1,5 +1,6 @@
 /** What is known of a server, for plans and rendering. */
 import type { Quarantine, Server } from '#contract/servers/server.ts'
+import type { Placement } from '#contract/racks/placing.ts'
 import type { DiskFacts } from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
@@ -78,4 +79,6 @@ export interface ServerFacts {
   readonly drift_since: Date | null
   /** Set while it is not to be used. */
   readonly quarantine?: Quarantine | null
+  /** Where it stands; null if that isn't known. */
+  readonly placement?: Placement | null
 }

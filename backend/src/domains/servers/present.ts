@@ -103,6 +103,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     failed_installs: failedInstallsOf(row),
     drift_since: row.drift_since,
     quarantine: row.quarantine,
+    placement: placementOf(row),
   }
 }
 

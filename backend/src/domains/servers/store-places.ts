@@ -1,6 +1,7 @@
 /** SQL for the places of servers in racks. Hardware isn't read: it is most of a server's row. */
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
+import { noPlace } from './places.ts'
 
 const placed = (on: Db | Tx) =>
   on
@@ -48,12 +49,21 @@ export interface PlaceColumns {
   readonly rack_units: number | null
 }
 
-/** Writes places, and returns the new versions. */
+/**
+ * Writes places, and returns the new versions. Servers may take each other's places: all leave
+ * theirs first, because the constraint `server_place` is checked row by row.
+ */
 export async function write(
   tx: Tx,
   places: readonly PlaceColumns[],
   at: Date,
 ): Promise<Map<string, number>> {
+  if (places.length > 1)
+    await tx
+      .updateTable('server')
+      .set(noPlace)
+      .where('id', '=', sql<string>`any(${places.map(({ id }) => id)}::uuid[])`)
+      .execute()
   const { rows } = await sql<{ id: string; version: number }>`
     update server set rack_id = p.rack_id, rack_unit = p.rack_unit, rack_height = p.rack_height, rack_face = p.rack_face, rack_units = p.rack_units,
       version = version + 1, updated_at = ${at}

@@ -4,16 +4,15 @@ import { nameOf } from '#contract/names.ts'
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { readExclusions, subnetProblems } from '#contract/network/subnet-rules.ts'
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/network/subnets.ts'
-import type { CsvRecord } from '../../csv.ts'
+import type { CsvRecord } from '../../csv/csv.ts'
+import { cellsOf, type Columns, entrySeparator, type Trouble } from '../../csv/table.ts'
 import type { SubnetRow } from './store-read.ts'
 import { canonical, type Wanted } from './present.ts'
 
 type Column = (typeof csvColumns)[number]
 
-/** Separator of the entries in a cell. */
-const separator = ';'
 const clustersOf = (row: Pick<SubnetRow, 'clusters'>): string =>
-  row.clusters.map((c) => c.name).join(separator)
+  row.clusters.map((c) => c.name).join(entrySeparator)
 
 const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
   id: (row) => row.id,
@@ -22,7 +21,7 @@ const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
   cidr: (row) => row.cidr,
   gateway: (row) => row.gateway ?? '',
   vlan: (row) => String(row.vlan_id ?? ''),
-  exclude: (row) => row.exclude.join(separator),
+  exclude: (row) => row.exclude.join(entrySeparator),
   first_and_last: (row) => String(row.first_and_last),
   purpose: (row) => row.purpose,
   datacenter: (row) => row.datacenter_code,
@@ -34,48 +33,10 @@ export const tableOf = (rows: readonly SubnetRow[]): string[][] => [
   ...rows.map((row) => csvColumns.map((column) => cellOf[column](row))),
 ]
 
-export interface Trouble {
-  /** The column that the message is about; null for the whole row. */
-  readonly column: Column | null
-  readonly message: string
-}
-
-/** Columns that every file must have. */
-const required: readonly Column[] = ['name', 'cidr', 'datacenter']
-const known: ReadonlySet<string> = new Set(csvColumns)
-const isColumn = (name: string): name is Column => known.has(name)
-
-/**
- * Maximum number of unknown columns that messages name: a file of another kind may have any number
- * of columns.
- */
-const mostUnknown = 20
-
-/** The columns of a header in order, or its error. */
-export function readHeader(
-  cells: readonly string[],
-): { columns: Column[] } | { troubles: string[] } {
-  if (cells.length === 1 && cells[0]!.includes(separator))
-    return { troubles: ['Columns must be separated by commas, not semicolons'] }
-  const columns: Column[] = []
-  const repeated = new Set<Column>()
-  const others = new Set<string>()
-  // Only one pass, because there may be a million columns.
-  for (const cell of cells) {
-    const name = cell === '' ? cell : cell.trim().toLowerCase()
-    if (!isColumn(name)) others.add(name)
-    else if (columns.includes(name)) repeated.add(name)
-    else columns.push(name)
-  }
-  const unknown = [...others]
-    .slice(0, mostUnknown)
-    .map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
-  if (others.size > mostUnknown)
-    unknown.push(`${others.size - mostUnknown} more columns are not known`)
-  const twice = [...repeated].map((c) => `The column ${c} appears twice`)
-  const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
-  const troubles = [...unknown, ...twice, ...left]
-  return troubles.length > 0 ? { troubles } : { columns }
+/** The columns of a file of subnets. */
+export const subnetColumns: Columns<Column> = {
+  columns: csvColumns,
+  required: ['name', 'cidr', 'datacenter'],
 }
 
 /** Existing objects that rows may refer to. */
@@ -97,25 +58,22 @@ export interface ReadRow {
    */
   readonly name: string | null
   readonly place: { readonly cidr: string; readonly datacenter_id: string } | null
-  readonly troubles: readonly Trouble[]
+  readonly troubles: readonly Trouble<Column>[]
 }
 
 const name = nameOf('Subnet')
 const booleans: Readonly<Record<string, boolean>> = { '': false, false: false, true: true }
 
 /** Reads a row and makes all checks that need no other row. */
-export function readRow(
-  { line, cells }: CsvRecord,
-  columns: readonly Column[],
-  known: Known,
-): ReadRow {
-  const troubles: Trouble[] = []
+export function readRow(record: CsvRecord, columns: readonly Column[], known: Known): ReadRow {
+  const troubles: Trouble<Column>[] = []
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
-  if (cells.length !== columns.length) {
-    wrong(null, `The header has ${columns.length} columns, this line has ${cells.length}`)
+  const { line } = record
+  const given = cellsOf(record, columns)
+  if (typeof given === 'string') {
+    wrong(null, given)
     return { line, before: null, wanted: null, name: null, place: null, troubles }
   }
-  const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
   const before = identify(given, known, wrong)
   /** A missing column keeps the stored value; a new subnet gets the default. */
   const cell = <T>(
@@ -150,7 +108,7 @@ export function readRow(
       wrong('vlan', wrongVlan)
       return null
     }),
-    exclude: cell('exclude', before?.exclude, [], (text) => text.split(separator)),
+    exclude: cell('exclude', before?.exclude, [], (text) => text.split(entrySeparator)),
     first_and_last: cell('first_and_last', before?.first_and_last, false, (text) => {
       const value = booleans[text.toLowerCase()]
       if (value === undefined) wrong('first_and_last', 'Enter true or false')
@@ -220,8 +178,8 @@ function identify(
 /** The cluster column can't change anything; its value must match the current clusters. */
 function checkCluster(text: string | undefined, before: SubnetRow | null, wrong: Wrong): void {
   if (text === undefined) return
-  const inOrder = (names: readonly string[]) => names.toSorted().join(separator)
-  const named = text.split(separator).flatMap((n) => n.trim() || [])
+  const inOrder = (names: readonly string[]) => names.toSorted().join(entrySeparator)
+  const named = text.split(entrySeparator).flatMap((n) => n.trim() || [])
   if (inOrder(named) === inOrder(before?.clusters.map((c) => c.name) ?? [])) return
   const now =
     before && before.clusters.length > 0

@@ -1,13 +1,8 @@
 /** Imports beside other writes. */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import {
-  importLimits,
-  subnetExport,
-  subnetImport,
-  subnetList,
-  subnetRemove,
-} from '#contract/network/subnets.ts'
+import { importLimits } from '#contract/csv/imports.ts'
+import { subnetExport, subnetImport, subnetList, subnetRemove } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, lines } from './testing.ts'
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { importLimits } from '#contract/csv/imports.ts'
 import {
   csvColumns,
-  importLimits,
   subnetExport,
   subnetGet,
   subnetImport,

@@ -5,13 +5,13 @@
 import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
-import { importLimits, type subnetImport } from '#contract/network/subnets.ts'
-import { count } from '#contract/words.ts'
+import type { subnetImport } from '#contract/network/subnets.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { ServerAddress, Servers } from '../servers/api.ts'
-import { type CsvRecord, parseCsv } from '../../csv.ts'
+import type { CsvRecord } from '../../csv/csv.ts'
+import { readTable } from '../../csv/table.ts'
 import { neighbours, overlapsAmong } from './neighbours.ts'
 import { audited, columnsOf, handsOutSame, isSame, type Wanted } from './present.ts'
 import {
@@ -24,7 +24,7 @@ import {
 } from './rules.ts'
 import * as store from './store.ts'
 import * as shown from './store-read.ts'
-import { type ReadRow, readHeader, readRow } from './csv-rows.ts'
+import { type ReadRow, readRow, subnetColumns } from './csv-rows.ts'
 
 type Asked = Input<typeof subnetImport>['body']
 type Imported = Answer<typeof subnetImport>
@@ -42,9 +42,6 @@ type GoodRow = ReadRow & { readonly wanted: Wanted }
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] =>
   before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update'
-
-/** Maximum number of cells in a line: several times the number of columns. */
-const mostCells = 100
 
 /** Rows per statement: a row has a dozen parameters, and a statement may have at most 65,535. */
 const batch = 500
@@ -176,34 +173,20 @@ export function importing(
    * @throws Problem invalid if the file is too large, conflict if a concurrent change interfered
    */
   return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
-    const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
-    if (tooLarge)
-      throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
-    // Spreadsheets may end a file with rows that contain only commas; these don't count as records.
-    const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
-    const [head, ...body] = records
-    const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []
-    const refused = (line: number, ...messages: string[]): Imported => ({
-      written: false,
-      rows: [],
-      problems: [...messages.map((message) => ({ line, column: null, message })), ...unreadable],
-    })
-    if (!head) return problem ? refused(1) : refused(1, 'The file is empty')
-    const header = readHeader(head.cells)
-    if ('troubles' in header) return refused(head.line, ...header.troubles)
-    const surplus: CsvRecord | undefined = body[importLimits.rows]
-    if (surplus) return refused(surplus.line, `A file has at most ${count(importLimits.rows)} rows`)
+    const table = readTable(csv, subnetColumns)
+    if ('problems' in table) return { written: false, rows: [], problems: table.problems }
+    const { columns, body, unreadable } = table
 
     const held = await servers.addresses()
     const whole = inTransaction(db, async (tx) => {
       await store.lockNetworks(tx)
-      await store.lock(tx, idsIn(body, header.columns))
+      await store.lock(tx, idsIn(body, columns))
       const [subnets, datacenters] = [await shown.all(tx, {}), await store.datacenterCodes(tx)]
       const known = {
         subnets: new Map(subnets.map((s) => [s.id, s])),
         datacenters: new Map(datacenters.map((d) => [d.code, d.id])),
       }
-      const read = body.map((row) => readRow(row, header.columns, known))
+      const read = body.map((row) => readRow(row, columns, known))
       const good = read.filter(isGood)
       const own = read.flatMap(({ line, troubles }) => troubles.map((t) => ({ line, ...t })))
       const problems = [...unreadable, ...own, ...(await judge(tx, read, subnets, held))].toSorted(

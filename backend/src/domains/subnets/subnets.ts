@@ -7,7 +7,6 @@ import type { Page } from '#contract/page.ts'
 import { piecesOf, subnetProblems } from '#contract/network/subnet-rules.ts'
 import {
   canRemoveSubnet,
-  importLimits,
   type NewSubnet,
   type Subnet,
   subnetAddresses,
@@ -30,7 +29,8 @@ import type { Domain, Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import { addressMap, addressRuns } from './address-map.ts'
 import type { Subnets } from './api.ts'
-import { writeCsv } from '../../csv.ts'
+import { writeCsv } from '../../csv/csv.ts'
+import { largestImport } from '../../csv/table.ts'
 import { importing, type SubnetParts } from './importing.ts'
 import { neighbours } from './neighbours.ts'
 import {
@@ -63,9 +63,6 @@ const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) 
   id,
   name,
 })
-
-/** Limit of the request's size. In JSON a line break or a quote takes two bytes. */
-const largestImport = 2 * importLimits.bytes + 64 * 1024
 
 /** Most subnets that `/metrics` shows, the fullest ones. */
 const mostCounted = 1_000

@@ -11,10 +11,12 @@ import { FindingMark } from '../../ui/feedback/FindingMark.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { IconButton } from '../../ui/inputs/Button.tsx'
+import { Menu } from '../../ui/overlay/Menu.tsx'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, none } from '../../ui/table/list-columns.tsx'
 import { ownNames } from '../../ui/table/text-width.ts'
-import { addRack, mayAdd, rackActions } from './rack-actions.ts'
+import { addRack, mayAdd, rackActions, rackFileActions } from './rack-actions.ts'
 import { racksQuery } from './rack-queries.ts'
 
 /** The worst finding in a rack, or the clusters with several control planes in it. */
@@ -49,9 +51,10 @@ export function RacksPage({ search, setSearch }: { search: ListSearch; setSearch
   const { data: datacenters } = useQuery(everyDatacenter)
   const state = useList(rackList.list, columns, { search, setSearch }, answer)
   const add = useMemo(() => ({ ...addRack, can: mayAdd() }), [])
+  const files = useMemo(() => rackFileActions(search), [search])
   useCommands(
     'Racks',
-    useMemo(() => [add], [add]),
+    useMemo(() => [add, ...files], [add, files]),
   )
   return (
     <>
@@ -68,7 +71,16 @@ export function RacksPage({ search, setSearch }: { search: ListSearch; setSearch
         }}
         inline={['datacenter']}
       >
-        {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
+        {!state.isEmpty && (
+          <>
+            <Menu
+              label="More actions"
+              trigger={<IconButton icon="more" label="More actions" />}
+              items={files}
+            />
+            <ActionButton {...add} icon={undefined} kind="primary" />
+          </>
+        )}
       </ListToolbar>
       <DataTable
         {...state.table}
@@ -80,7 +92,12 @@ export function RacksPage({ search, setSearch }: { search: ListSearch; setSearch
           <Empty
             title="No racks yet"
             text="Racks show where servers stand, so that the control planes of a cluster can stand apart. Placing a server sends nothing to it."
-            actions={<ActionButton {...add} kind="primary" />}
+            actions={
+              <>
+                <ActionButton {...add} kind="primary" />
+                <ActionButton {...files[0]} label="Import" icon={undefined} />
+              </>
+            }
           />
         }
       />

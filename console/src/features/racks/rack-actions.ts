@@ -1,5 +1,6 @@
 /** Actions on racks and on the servers in them. */
 import type { ComponentProps } from 'react'
+import { rackExport, rackImport } from '#contract/racks/files.ts'
 import {
   canRemoveRack,
   type Rack,
@@ -10,8 +11,9 @@ import {
   serverUnplace,
 } from '#contract/racks/racks.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { call } from '../../api/client.ts'
+import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
+import type { ListSearch } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
@@ -30,6 +32,30 @@ export const addRack: Action = {
   icon: 'add',
   run: () => editRack({ edit: null }),
 }
+const importRacks = dialog(() => import('./ImportRacks.tsx'))
+
+/** Import and export of the places as CSV. `search`: the list's. */
+export const rackFileActions = (search: ListSearch): [Action, Action] => [
+  {
+    label: 'Import racks',
+    icon: 'arrow-up',
+    can: allowed(rackImport),
+    run: () => importRacks(),
+  },
+  {
+    label: 'Export racks',
+    icon: 'download',
+    can: allowed(rackExport),
+    run: () =>
+      download(rackExport, { query: narrowed(search) }, 'racks.csv').catch((problem: unknown) =>
+        toast.error(reasonOf(problem)),
+      ),
+  },
+]
+/** The export knows the datacenter only. */
+const narrowed = ({ datacenter }: ListSearch) =>
+  typeof datacenter === 'string' ? { datacenter } : {}
+
 export const mayAdd = () => allowed(rackCreate)
 export const mayPlace = () => allowed(serverPlace)
 

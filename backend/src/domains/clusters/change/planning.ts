@@ -20,6 +20,7 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
 import { changeKinds } from './kinds.ts'
+import { sharedRacks } from './members/shared-racks.ts'
 import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
 
@@ -124,7 +125,11 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
         ...(await checkControlPlanes(view, groups, mends)),
         ...drains.checks,
       ],
-      warnings: [...(own.warnings ?? []), ...drains.warnings],
+      warnings: [
+        ...(own.warnings ?? []),
+        ...(await sharedRacks(view, own.groups)),
+        ...drains.warnings,
+      ],
     }
   } catch (error) {
     const why = unanswered(view.signal, error)

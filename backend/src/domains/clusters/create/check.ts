@@ -17,6 +17,7 @@ import {
   isSameDisk,
   notConfirmed,
 } from '#contract/servers/disks.ts'
+import { sharedRackWarnings } from '#contract/racks/spread.ts'
 import { nameSentences } from '#contract/names.ts'
 import { counted } from '#contract/words.ts'
 import { failedInstallsSaid, type ServerFacts } from '../../servers/api.ts'
@@ -92,6 +93,11 @@ export function judge(asked: NewCluster, around: Surroundings) {
   if (alone !== null) warnings.push(alone)
 
   const servers = judgeServers(asked, talos, around, findings, warningsOf)
+  warnings.push(
+    ...sharedRackWarnings(
+      servers.filter((s) => s.role === 'control_plane').map((s) => s.candidate),
+    ),
+  )
   for (const sentence of notConfirmed(servers.map(toWipe), asked.confirmed_disks))
     findings.push({
       check: 'confirmed_disks',

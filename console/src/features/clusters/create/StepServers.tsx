@@ -293,7 +293,7 @@ export function StepServers({
         servers={data}
         checks={[
           controlPlaneCheck(controlPlanes),
-          ...warningsOf(draft).map((text) => ({ ok: 'warn' as const, text })),
+          ...warningsOf(draft, data).map((text) => ({ ok: 'warn' as const, text })),
           ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join` })),
           ...(without.length > 0
             ? [

@@ -15,6 +15,7 @@ import {
   disksToConfirm,
   installable,
 } from '#contract/servers/disks.ts'
+import { sharedRackWarnings, spreadOverRacks } from '#contract/racks/spread.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import { all, type Verdict, yes } from '#contract/rule.ts'
 import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers/servers.ts'
@@ -88,7 +89,9 @@ export function firstChoice(s: Machine): Chosen {
 }
 
 type Known = Machine &
-  Pick<Server, 'id' | 'name'> & { hardware: Pick<Server['hardware'], 'cores' | 'memory_bytes'> }
+  Pick<Server, 'id' | 'name' | 'placement'> & {
+    hardware: Pick<Server['hardware'], 'cores' | 'memory_bytes'>
+  }
 
 /**
  * Three control planes if there are at least three servers, so that etcd survives the loss of one
@@ -96,19 +99,19 @@ type Known = Machine &
  */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
+const isTooSmall = ({ hardware: { memory_bytes: bytes } }: Known): boolean =>
+  bytes !== null && bytes < leastMemoryBytes.control_plane
+
 /**
  * Sorts candidates for control planes: smallest first by compute units, memory and name. Servers
  * that are too small or whose hardware is unknown come last.
  */
 export function bySize<T extends Known>(servers: readonly T[]): T[] {
-  const sizeOf = ({ hardware }: Known): readonly [boolean, number, number] => {
-    const bytes = hardware.memory_bytes
-    return [
-      bytes !== null && bytes < leastMemoryBytes.control_plane,
-      unitsOf(hardware) ?? Infinity,
-      bytes ?? Infinity,
-    ]
-  }
+  const sizeOf = (server: Known): readonly [boolean, number, number] => [
+    isTooSmall(server),
+    unitsOf(server.hardware) ?? Infinity,
+    server.hardware.memory_bytes ?? Infinity,
+  ]
   return servers
     .map((server) => ({ server, size: sizeOf(server) }))
     .toSorted(
@@ -126,16 +129,31 @@ export function bySize<T extends Known>(servers: readonly T[]): T[] {
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
 /**
- * Proposes roles that the user hasn't set: the smallest servers are control planes, the others
- * workers. `known`: all selectable servers.
+ * The smallest servers that can be control planes, from as many racks as possible.
+ * @param chosen control planes that the user has chosen
+ */
+function smallest<T extends Known>(servers: readonly T[], count: number, chosen: readonly Known[]) {
+  const inOrder = bySize(servers)
+  const fit = spreadOverRacks(
+    inOrder.filter((s) => !isTooSmall(s)),
+    count,
+    chosen,
+  )
+  return [...fit, ...inOrder.filter(isTooSmall)].slice(0, count)
+}
+
+/**
+ * Proposes roles that the user hasn't set: the smallest servers are control planes, spread over
+ * racks, the others workers. `known`: all selectable servers.
  */
 export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
   const entries = Object.entries(chosen)
-  const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
-  const set = entries.filter(([, c]) => c.roleSet && c.role === 'control_plane').length
-  const proposed = new Set(
-    open.slice(0, Math.max(0, proposedControlPlanes(entries.length) - set)).map((s) => s.id),
-  )
+  const open = known.filter((s) => chosen[s.id]?.roleSet === false)
+  const isSet = (c: Chosen | undefined) => c?.roleSet === true && c.role === 'control_plane'
+  const set = entries.filter(([, c]) => isSet(c)).length
+  const missing = Math.max(0, proposedControlPlanes(entries.length) - set)
+  const byHand = known.filter((s) => isSet(chosen[s.id]))
+  const proposed = new Set(smallest(open, missing, byHand).map((s) => s.id))
   return Object.fromEntries(
     entries.map(([id, c]) => [
       id,
@@ -164,11 +182,11 @@ export const leaving = (
   withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
 
 /**
- * A first proposal of five servers: the three smallest servers that could be control planes, and
- * the first two of the other servers.
+ * A first proposal of five servers: the three smallest servers that could be control planes, from
+ * as many racks as possible, and the first two of the other servers.
  */
 export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
-  const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
+  const small = smallest(eligible, proposedControlPlanes(eligible.length), [])
   return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
 }
 
@@ -177,13 +195,15 @@ export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
  * selected servers are control planes.
  */
 export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
-  const proposed = known
-    .filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane')
-    .map((s) => s.name)
+  const servers = known.filter(
+    (s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane',
+  )
+  const proposed = servers.map((s) => s.name)
+  const racks = new Set(servers.flatMap(({ placement }) => placement?.rack.id ?? []))
   if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane'))
     return null
   const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
-  return `${what}: ${proposed.join(', ')} (the smallest of the chosen servers by compute units, then memory). You can change any role.`
+  return `${what}: ${proposed.join(', ')} (the smallest of the chosen servers by compute units, then memory${racks.size > 1 ? ', spread over racks' : ''}). You can change any role.`
 }
 
 /** The disks of the selected servers, and which of them are to be wiped. */
@@ -245,11 +265,15 @@ export function sumOf(draft: Draft, servers: readonly Server[]) {
 }
 
 /** Warnings about choices that are allowed but unwise. */
-export function warningsOf(draft: Draft): string[] {
+export function warningsOf(
+  draft: Draft,
+  servers: readonly Pick<Server, 'id' | 'name' | 'placement'>[],
+): string[] {
   const { controlPlanes } = sumOf(draft, [])
   const one = controlPlanes > 0 ? controlPlaneWarning(controlPlanes) : null
   return [
     ...(one ? [one] : []),
+    ...sharedRackWarnings(servers.filter((s) => draft.servers[s.id]?.role === 'control_plane')),
     ...(draft.endpointKind === 'first' && controlPlanes > 1
       ? [
           "The API endpoint is the first control plane's own address: if that server fails, the API is unreachable. A virtual IP avoids this.",

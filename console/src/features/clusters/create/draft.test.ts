@@ -168,6 +168,32 @@ test('the smallest servers are proposed as control planes, and a role set by the
   expect(firstFive([...fleet, server('f', 8)]).map((s) => s.id)).toEqual(['d', 'f', 'b', 'a', 'c'])
 })
 
+test('control planes are proposed from as many racks as possible, and a shared rack is warned of', () => {
+  const inRack = (id: string, cores: number, rack: string) => ({
+    ...server(id, cores),
+    placement: { rack: { id: rack, name: rack }, unit: 1, height: 1, face: 'both' as const },
+  })
+  const fleet = [
+    inRack('a', 8, 'R1'),
+    inRack('b', 8, 'R1'),
+    inRack('c', 16, 'R1'),
+    inRack('d', 64, 'R2'),
+    inRack('e', 32, 'R3'),
+  ]
+  const all = taking(fleet)
+  const proposed = Object.keys(all).filter((id) => all[id]!.role === 'control_plane')
+  expect(proposed.toSorted()).toEqual(['a', 'd', 'e'])
+  expect(proposalText(all, fleet)).toContain(
+    '(the smallest of the chosen servers by compute units, then memory, spread over racks)',
+  )
+  const draft = { ...filled, servers: all }
+  expect(warningsOf(draft, fleet).join()).not.toContain('rack')
+  const moved = { ...all, b: { ...all['b']!, role: 'control_plane' as const, roleSet: true } }
+  expect(warningsOf({ ...draft, servers: moved }, fleet)).toContain(
+    'The control planes server-a and server-b are in rack R1: without this rack etcd loses its majority, and the cluster is down.',
+  )
+})
+
 test('a server with too little memory for a control plane, or with unknown hardware, is proposed last', () => {
   const tiny = { ...server('tiny', 1), hardware: { cores: 1, memory_bytes: gib } }
   const silent = { ...server('silent'), hardware: { cores: null, memory_bytes: null } }
@@ -270,7 +296,7 @@ test('an even number of control planes is refused, and a single one causes a war
   expect(canReview(only(0))).toMatchObject({ ok: false })
   expect(canReview(only(2))).toMatchObject({ ok: false })
   expect(canReview(only(1))).toEqual({ ok: true })
-  expect(warningsOf(only(1))[0]).toContain('Three are recommended')
+  expect(warningsOf(only(1), [])[0]).toContain('Three are recommended')
   expect(canReview(filled)).toEqual({ ok: true })
 })
 

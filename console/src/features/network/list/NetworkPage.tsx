@@ -43,7 +43,7 @@ import { bulkActions, subnetActions } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
 const SubnetMap = later(() => import('./SubnetMap.tsx'))
-const importSubnets = dialog(() => import('../import/ImportDialog.tsx'))
+const importSubnets = dialog(() => import('./ImportSubnets.tsx'))
 
 const mapOf = (s: Subnet, searched: string | undefined) => (
   <SubnetMap key={`${s.id} ${searched}`} subnet={s} at={searched} />

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { parseCsv, writeCsv } from './csv.ts'
-import { processorMs } from '../../tools/testing/processor-time.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 const cellsOf = (text: string) => parseCsv(text).records.map((r) => r.cells)
 

@@ -1,77 +1,94 @@
-import { type ChangeEvent, useRef, useState } from 'react'
-import type { Answer } from '#contract/operation.ts'
-import { csvColumns, importLimits, subnetImport } from '#contract/network/subnets.ts'
+import { type ChangeEvent, type ReactNode, useRef, useState } from 'react'
+import { importLimits, type ImportProblem, tooLargeImport } from '#contract/csv/imports.ts'
+import type { Operation } from '#contract/operation.ts'
 import { no, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
-import { call } from '../../../api/client.ts'
-import { apiOrigin } from '../../../lib/api-origin.ts'
-import { AsCommand } from '../../../ui/text/AsCommand.tsx'
-import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { type PlainColumn, PlainTable } from '../../../ui/table/PlainTable.tsx'
-import { useDialog } from '../../../ui/overlay/dialogs.ts'
-import { fieldsFor } from '../../../ui/form/fields.tsx'
-import { FormDialog } from '../../../ui/form/FormDialog.tsx'
-import { useForm } from '../../../ui/form/use-form.ts'
-import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
-import { toast } from '../../../ui/feedback/toast.ts'
-import css from './ImportDialog.module.css'
-import { importCommands, summaryOf } from './subnet-import.ts'
-import { refreshNetwork } from '../network-queries.ts'
+import { apiOrigin } from '../../lib/api-origin.ts'
+import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
+import { type PlainColumn, PlainTable } from '../../ui/table/PlainTable.tsx'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import { FormDialog } from '../../ui/form/FormDialog.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import css from './CsvImport.module.css'
+import {
+  importCommands,
+  type Imported,
+  type ImportNouns,
+  type ImportRow,
+  summaryOf,
+} from './csv-import.ts'
 
-type Outcome = Answer<typeof subnetImport>
-
-const tones = { create: 'ok', update: 'accent', nothing: 'neutral' } as const
-const doing = { create: 'Add', update: 'Change', nothing: 'No change' } as const
 /** Maximum number of table rows shown. A file may have thousands; the others are only counted. */
 const most = 200
 /** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-const problemColumns: readonly PlainColumn<Outcome['problems'][number]>[] = [
+const problemColumns: readonly PlainColumn<ImportProblem>[] = [
   { head: 'Line', cell: (p) => p.line },
   { head: 'Column', cell: (p) => <code>{p.column ?? '–'}</code> },
   { head: 'Problem', cell: (p) => p.message },
 ]
-const rowColumns: readonly PlainColumn<Outcome['rows'][number]>[] = [
-  { head: 'Line', cell: (row) => row.line },
-  { head: 'Does', cell: (row) => <Badge tone={tones[row.does]}>{doing[row.does]}</Badge> },
-  { head: 'CIDR', cell: (row) => <code>{row.cidr}</code> },
-  { head: 'Name', cell: (row) => row.name },
-]
 
 const { Area } = fieldsFor<{ csv: string }>()
 
+interface CsvImportProps<Row extends ImportRow> {
+  title: string
+  /** What a row means. */
+  children: ReactNode
+  placeholder: string
+  nouns: ImportNouns
+  operation: Operation
+  /** @param key idempotency key; undefined if nothing is written */
+  send: (body: { csv: string; dry_run: boolean }, key: string | undefined) => Promise<Imported<Row>>
+  rowColumns: readonly PlainColumn<Row>[]
+  /** Reads the lists again. */
+  refresh: () => Promise<unknown>
+}
+
 /**
- * Imports subnets from CSV. First checks the file and shows problems by line and the effect of each
+ * Imports objects from CSV. First checks the file and shows problems by line and the effect of each
  * row. Writes only if there are no problems.
  */
-export default function ImportDialog() {
+export function CsvImport<Row extends ImportRow>({
+  title,
+  children,
+  placeholder,
+  nouns,
+  operation,
+  send,
+  rowColumns,
+  refresh,
+}: CsvImportProps<Row>) {
   const { close } = useDialog()
   const [file, setFile] = useState<string | null>(null)
-  const [checked, setChecked] = useState<{ csv: string; outcome: Outcome } | null>(null)
+  const [checked, setChecked] = useState<{ csv: string; outcome: Imported<Row> } | null>(null)
   const picker = useRef<HTMLInputElement>(null)
   const form = useForm({
     initial: { csv: '' },
     read: ({ csv }) =>
       new TextEncoder().encode(csv).length > importLimits.bytes
-        ? { ok: false, fields: { csv: 'A file is at most 1 MiB' } }
+        ? { ok: false, fields: { csv: tooLargeImport } }
         : { ok: true, body: { csv, dry_run: !isChecked(csv) } },
-    send: (body, key) => call(subnetImport, { body }, body.dry_run ? {} : { key }),
+    send: (body, key) => send(body, body.dry_run ? undefined : key),
     done: async (answer, { csv, dry_run }) => {
       setChecked({ csv, outcome: answer })
       if (dry_run || !answer.written) return
-      await refreshNetwork()
-      toast.success(summaryOf(answer).done)
+      await refresh()
+      toast.success(summaryOf(nouns, answer).done)
       close()
     },
   })
   const { csv } = form.values
   const outcome = checked?.csv === csv ? checked.outcome : null
-  const summary = outcome && summaryOf(outcome)
+  const summary = outcome && summaryOf(nouns, outcome)
   const ready = summary !== null && summary.problems === 0
   /** Whether exactly this text was checked without problems. */
   function isChecked(text: string): boolean {
-    return checked?.csv === text && summaryOf(checked.outcome).problems === 0
+    return checked?.csv === text && summaryOf(nouns, checked.outcome).problems === 0
   }
   const pick = async (event: ChangeEvent<HTMLInputElement>) => {
     const picked = event.target.files?.[0]
@@ -86,7 +103,7 @@ export default function ImportDialog() {
     <FormDialog
       form={form}
       width="46rem"
-      title="Import subnets"
+      title={title}
       submit={ready ? summary.verb : 'Check'}
       busyText={ready ? 'Importing' : 'Checking'}
       can={
@@ -99,16 +116,11 @@ export default function ImportDialog() {
       command={
         <AsCommand
           complete={csv.trim() !== '' && form.read.ok}
-          {...importCommands({ csv, file, origin: apiOrigin() })}
+          {...importCommands({ operation, nouns, csv, file, origin: apiOrigin() })}
         />
       }
     >
-      <p>
-        One header row, then one subnet per row. Columns:{' '}
-        <span className="mono">{csvColumns.join(', ')}</span>. A row with an{' '}
-        <span className="mono">id</span> changes that subnet, others are added. Nothing is written
-        unless every row is valid.
-      </p>
+      <p>{children}</p>
       <div className="row wrap">
         <input
           ref={picker}
@@ -127,9 +139,7 @@ export default function ImportDialog() {
         label="CSV"
         rows={6}
         mono
-        placeholder={
-          'name,cidr,gateway,datacenter\npoz-public-b,198.51.100.0/24,198.51.100.1,PL-POZ-1'
-        }
+        placeholder={placeholder}
         onInput={() => setFile(null)}
       />
       {summary !== null && outcome !== null && (
