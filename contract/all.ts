@@ -25,6 +25,7 @@ import * as clusterFiles from './clusters/files.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
+import * as knownLabels from './labels/known.ts'
 import * as labels from './labels/labels.ts'
 import * as measurements from './measurements/measurements.ts'
 import * as money from './marketplace/money.ts'
@@ -140,6 +141,7 @@ const nouns: readonly object[] = [
   alertRules,
   silences,
   deliveries,
+  knownLabels,
   measurements,
   overview,
   restoration,

@@ -28,6 +28,7 @@ import {
   measurements as makeMeasurements,
 } from './domains/measurements/measurements.ts'
 import { offers as makeOffers } from './domains/offers/offers.ts'
+import { labels } from './domains/labels/labels.ts'
 import { operations as makeOperations } from './domains/operations/operations.ts'
 import { overview } from './domains/overview/overview.ts'
 import { layerStore } from './domains/patches/keeping.ts'
@@ -137,6 +138,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       clusters,
     }),
     racks({ ...platform, datacenters, servers }),
+    labels(platform),
     measurementCalls({ ...platform, servers, clusters }),
     joining,
     images,

@@ -26,6 +26,7 @@ const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
         .at(-2) ?? 'OPERATION'
     }`,
   pools: ({ cluster }) => `subnet assign ${cluster} SUBNET`,
+  quarantine: ({ name }) => `server quarantine ${name} REASON`,
   replace: ({ name, cluster }) => `cluster replace ${cluster} ${name} --by SERVER`,
   restore: ({ cluster }) => `cluster restore ${cluster} SNAPSHOT --dry-run`,
   secrets: ({ cluster }) => `cluster import-secrets ${cluster}`,

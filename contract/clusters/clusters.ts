@@ -13,8 +13,7 @@ import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
-import { ShownLabels } from '../labels/labels.ts'
-import { labelFilter } from '../labels/filter.ts'
+import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
@@ -268,6 +267,7 @@ const clusters = list<Cluster>()({
       value: (c: Cluster) => c.subnets.map((s) => s.cidr).join(', ') || null,
     },
     status: { label: 'Status', sort: true },
+    labels: { label: 'Labels', hidden: true },
     created_at: {
       label: 'Created',
       kind: 'time',

@@ -30,6 +30,7 @@ export const remedyActions = [
   'health',
   'operation',
   'pools',
+  'quarantine',
   'replace',
   'restore',
   'secrets',
@@ -81,6 +82,12 @@ const replace: Remedy = {
   title: 'Replace it',
   action: 'replace',
   call: 'POST /v1/clusters/{cluster}/changes',
+}
+
+const quarantine: Remedy = {
+  title: 'Put it into quarantine',
+  action: 'quarantine',
+  call: 'PATCH /v1/nodes/{id}',
 }
 
 export const findingKinds = {
@@ -207,7 +214,7 @@ export const findingKinds = {
     severity: 'degraded',
     word: 'Disk missing',
     title: 'Disk missing',
-    remedies: [ofServer, replace],
+    remedies: [ofServer, replace, quarantine],
   },
   cluster_upgrade_stopped: {
     object: 'cluster',
@@ -287,7 +294,7 @@ export const findingKinds = {
     severity: 'attention',
     word: 'Install failed',
     title: 'Installations failed',
-    remedies: [ofServer],
+    remedies: [ofServer, quarantine],
   },
   server_change_undone: {
     object: 'server',

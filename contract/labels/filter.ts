@@ -1,8 +1,12 @@
 /**
- * The filter by labels of lists whose items have labels. Apart from the selectors (`selector.ts`),
- * because the console's first script has the declarations of lists.
+ * What lists declare of labels. Apart from the selectors (`selector.ts`) and the rules (`labels.ts`),
+ * because the console's first scripts have the declarations of lists.
  */
+import * as z from 'zod/mini'
 import type { ListFilter } from '../list.ts'
+
+/** Labels in responses. */
+export const ShownLabels = z.record(z.string(), z.string())
 
 export const labelFilter = {
   label: 'Labels',

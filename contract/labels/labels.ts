@@ -47,8 +47,6 @@ export const AllLabels = z.record(key, value).check(atMost(labelLimits.labels))
 /** A change of labels: each is set to its value, or removed if that is null; others stay. */
 export const LabelChange = z.record(key, z.nullable(value)).check(atMost(2 * labelLimits.labels))
 export type LabelChange = z.infer<typeof LabelChange>
-/** Labels in responses. */
-export const ShownLabels = z.record(z.string(), z.string())
 
 /** The labels after a change, by their keys. */
 export const relabelled = (labels: Labels, change: LabelChange): Labels =>

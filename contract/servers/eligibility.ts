@@ -1,6 +1,5 @@
-/** Whether a server can join a cluster, and the quarantine of servers that are not to be used. */
+/** Whether a server can join a cluster. */
 import * as z from 'zod/mini'
-import { seen } from '../names.ts'
 import { time } from '../page.ts'
 
 /** Checks that a server must pass to join a cluster. */
@@ -32,18 +31,3 @@ export const Quarantine = z.object({
   since: time,
 })
 export type Quarantine = z.infer<typeof Quarantine>
-
-export const NewQuarantine = z.strictObject({
-  reason: z
-    .string()
-    .check(
-      z.trim(),
-      z.minLength(1, 'Say why the server is not to be used'),
-      z.maxLength(200, 'The reason has at most 200 characters'),
-      seen(),
-    ),
-})
-
-/** "In quarantine since 2026-11-28 by grace@example.com: its disk fails" */
-export const quarantineText = ({ reason, by, since }: Quarantine): string =>
-  `In quarantine since ${since.slice(0, 10)} by ${by}: ${reason}`

@@ -6,8 +6,7 @@
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { WorstFinding } from '../findings/findings.ts'
-import { ShownLabels } from '../labels/labels.ts'
-import { labelFilter } from '../labels/filter.ts'
+import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
@@ -299,6 +298,7 @@ const servers = list<ListedServer>()({
       hidden: true,
       value: (s: ListedServer) => (s.placement ? placementSaid(s.placement) : null),
     },
+    labels: { label: 'Labels', hidden: true },
     cc: {
       label: 'CC',
       kind: 'word',
@@ -437,6 +437,12 @@ const servers = list<ListedServer>()({
       placeholder: 'WHETHER',
     },
     label: labelFilter,
+    quarantine: {
+      label: 'Quarantine',
+      help: 'Only servers in quarantine (true), or not in quarantine (false)',
+      choices: { true: 'In quarantine', false: 'Not in quarantine' },
+      placeholder: 'WHETHER',
+    },
   },
   order: 'name',
   perPage: 1000,

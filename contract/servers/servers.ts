@@ -10,7 +10,8 @@ import { begun } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
 import { all, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
-import { NewQuarantine, Server, type ServerStatus } from './server.ts'
+import { NewQuarantine } from './quarantine.ts'
+import { Server, type ServerStatus } from './server.ts'
 
 export * from './server.ts'
 

@@ -137,7 +137,6 @@ export const clusterCommands: Command[] = [
       workers: { text: (c) => String(c.workers), right: true },
       labels: {
         text: ({ labels = {} }) => labelsText(labels),
-        optional: true,
         minor: true,
       },
       reason: {

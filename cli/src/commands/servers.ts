@@ -1,12 +1,12 @@
 import { labelsText } from '#contract/labels/changed.ts'
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
+import { quarantineText } from '#contract/servers/quarantine.ts'
 import { placementSaid } from '#contract/racks/placing.ts'
 import {
   canConfirmServer,
   type ListedServer,
   matchedText,
-  quarantineText,
   type Server,
   serverAdd,
   serverConfirm,
@@ -258,7 +258,7 @@ export const serverCommands: Command[] = [
         colour: () => 'yellow',
         optional: true,
       },
-      labels: { text: ({ labels = {} }) => labelsText(labels), optional: true, minor: true },
+      labels: { text: ({ labels = {} }) => labelsText(labels), minor: true },
       configuration: {
         text: (s) => (s.drift ? 'changed outside of Steelyard' : ''),
         colour: () => 'yellow',

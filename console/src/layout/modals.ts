@@ -2,7 +2,9 @@ import type { ComponentProps } from 'react'
 import type { JoinToken } from '#contract/join-tokens.ts'
 import type ReplaceServer from '../features/clusters/page/ReplaceServer.tsx'
 import type RetryDisks from '../features/clusters/page/RetryDisks.tsx'
+import type QuarantineServer from '../features/servers/dialogs/QuarantineServer.tsx'
 import { dialog } from '../ui/overlay/dialogs.ts'
+import type { Labelled } from './labels/labelled.ts'
 
 // Dialogs that several features open. The first three are the specification's global modals, shown
 // in the specified order.
@@ -45,4 +47,11 @@ export const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(
 /** Asks to confirm the disks that a retry would wipe. */
 export const retryWithDisks = dialog<ComponentProps<typeof RetryDisks>>(
   () => import('../features/clusters/page/RetryDisks.tsx'),
+)
+
+/** Edits the labels and notes of a server or a cluster. */
+export const editLabels = dialog<{ of: Labelled }>(() => import('./labels/EditLabels.tsx'))
+/** Puts a server into quarantine, or lifts its quarantine. */
+export const quarantineServer = dialog<ComponentProps<typeof QuarantineServer>>(
+  () => import('../features/servers/dialogs/QuarantineServer.tsx'),
 )

@@ -1,6 +1,7 @@
 /** The eligibility checks of a server, each with advice for the case that it fails. */
 import { leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
+import { quarantineText } from '#contract/servers/quarantine.ts'
 import type { Verdict } from '#contract/rule.ts'
 import {
   canKeepInstalled,
@@ -8,7 +9,6 @@ import {
   type Eligibility,
   eligibilityChecks,
   installedElse,
-  quarantineText,
   stageSaid,
 } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'

@@ -329,6 +329,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   stage: ({ row }, wanted) => row.stage === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
   label: ({ row }, wanted) => selects(parsed(wanted), row.labels),
+  quarantine: ({ row }, wanted) => String(row.quarantine !== null) === wanted,
 })
 
 /** The audited fields of a server, without hardware. */

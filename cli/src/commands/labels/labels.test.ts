@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import { Problem } from '#contract/errors.ts'
+import { clusterLabels, serverLabels } from '#contract/labels/known.ts'
 import { relabelled } from '#contract/labels/labels.ts'
 import { selectorOf, selects } from '#contract/labels/selector.ts'
 import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
@@ -130,4 +131,22 @@ test('a server is put into quarantine with a reason, and taken out of it', async
     { quarantine: { reason: 'bad-disk' } },
     { quarantine: null },
   ])
+})
+
+test('the labels that servers have are listed with their number', async () => {
+  const { api, cli } = await started()
+  api.on(serverLabels, () => ({
+    items: [
+      { key: 'rack', value: '3', count: 2 },
+      { key: 'spare', value: '', count: 1 },
+    ],
+    more: false,
+  }))
+  api.on(clusterLabels, () => ({ items: [], more: false }))
+  expect(await cli.run('server labels')).toMatchObject({
+    exit: 0,
+    out: 'LABEL   SERVERS\nrack=3  2\nspare   1\n',
+  })
+  const { out, err } = await cli.run('cluster labels')
+  expect(out + err).toBe('No cluster has labels\n')
 })

@@ -2,15 +2,18 @@
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import { labelsText } from '#contract/labels/changed.ts'
+import { clusterLabels, serverLabels } from '#contract/labels/known.ts'
 import type { LabelChange } from '#contract/labels/labels.ts'
 import { labelFilter } from '#contract/labels/filter.ts'
 import type { Labels } from '#contract/labels/selector.ts'
-import { quarantineText, serverGet, serverRows, serverUpdate } from '#contract/servers/servers.ts'
+import { quarantineText } from '#contract/servers/quarantine.ts'
+import { serverGet, serverRows, serverUpdate } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { Api } from '../../api/client.ts'
 import { command, type Command, type Noun, objectCommand } from '../../command.ts'
 import { CliError, exitCodes } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
+import { table } from '../../table.ts'
 import { manyLines, oneLine } from '../../text.ts'
 
 interface Labelled {
@@ -27,6 +30,7 @@ interface Kind {
     label: string,
     page: number,
   ) => Promise<{ readonly items: readonly Labelled[]; readonly total: number }>
+  readonly known: typeof serverLabels
   readonly change: (api: Api, id: string, labels: LabelChange) => Promise<Labelled>
 }
 
@@ -37,6 +41,7 @@ const kinds: readonly Kind[] = [
     get: (api, id) => api.call(serverGet, { params: { id } }),
     page: (api, label, page) =>
       api.call(serverRows, { query: { fields: 'list', label, page, per_page: 1000 } }),
+    known: serverLabels,
     change: (api, id, labels) => api.call(serverUpdate, { params: { id }, body: { labels } }),
   },
   {
@@ -44,6 +49,7 @@ const kinds: readonly Kind[] = [
     word: 'cluster',
     get: (api, id) => api.call(clusterGet, { params: { id } }),
     page: (api, label, page) => api.call(clusterList, { query: { label, page, per_page: 1000 } }),
+    known: clusterLabels,
     change: (api, id, labels) => api.call(clusterUpdate, { params: { id }, body: { labels } }),
   },
 ]
@@ -141,6 +147,26 @@ const labelCommand = (kind: Kind): Command => {
   })
 }
 
+const knownCommand = ({ of, word, known }: Kind): Command =>
+  command({
+    name: `${word} labels`,
+    summary: `Labels that ${word}s have, the most used first, with the number of ${word}s.`,
+    examples: [`${word} labels`],
+    async run({ api, show, terminal }) {
+      show(await api.call(known, {}), ({ items, more }) =>
+        table(
+          terminal,
+          items,
+          [
+            { title: 'LABEL', text: ({ key, value }) => oneLine(labelsText({ [key]: value })) },
+            { title: `${of.value}S`, text: ({ count }) => String(count) },
+          ],
+          `No ${word} has labels`,
+        ).concat(more ? 'Labels that are used less are not shown\n' : ''),
+      )
+    },
+  })
+
 const noteParts = {
   operands: {
     text: { value: 'TEXT', help: 'The notes, at most 4 KiB', optional: true },
@@ -186,7 +212,7 @@ export const labelCommands: Command[] = [
         ? `${oneLine(name)}: ${oneLine(quarantineText(quarantine))}\n`
         : `${oneLine(name)} may be used again\n`,
   }),
-  ...kinds.map(labelCommand),
+  ...kinds.flatMap((kind) => [labelCommand(kind), knownCommand(kind)]),
   objectCommand({
     name: 'server note',
     of: noun.server,

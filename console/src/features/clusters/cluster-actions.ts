@@ -8,10 +8,12 @@ import {
   clusterKubeconfig,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
-import { showClusterKey } from '../../layout/modals.ts'
+import { labelledOf } from '../../layout/labels/labelled.ts'
+import { editLabels, showClusterKey } from '../../layout/modals.ts'
 import { refreshClusters } from '../../api/refresh.ts'
 import { paths } from '../../lib/paths.ts'
 import { navigate } from '../../lib/router.ts'
@@ -68,6 +70,12 @@ export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
   { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
   kubeconfigAction(c),
   talosconfigAction(c),
+  {
+    label: 'Labels and notes',
+    icon: 'edit',
+    can: allowed(clusterUpdate),
+    run: () => editLabels({ of: labelledOf('cluster', c) }),
+  },
   {
     label: 'Delete',
     icon: 'trash',

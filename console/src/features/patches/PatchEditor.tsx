@@ -24,6 +24,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
 import { CodeEditor, type CodeEditorHandle } from '../../ui/inputs/CodeEditor.tsx'
+import { LabelsInput } from '../../ui/inputs/LabelsInput.tsx'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { Panel } from '../../ui/text/Panel.tsx'
@@ -31,7 +32,6 @@ import { Badge, StatusDot } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Notices } from './Notices.tsx'
 import type { Newest } from './PatchPlace.tsx'
-import { LabelsInput } from './LabelsInput.tsx'
 import {
   bodyBytes,
   changes,

@@ -1,14 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  changes,
-  commandOf,
-  draftOf,
-  emptyDraft,
-  labelText,
-  type PatchDraft,
-  readForm,
-  readLabel,
-} from './patch-form.ts'
+import { changes, commandOf, draftOf, emptyDraft, type PatchDraft, readForm } from './patch-form.ts'
 
 const patch = {
   name: 'node-tuning',
@@ -81,14 +72,5 @@ describe('the patch form', () => {
     expect(commandOf('web-1', { ...draftOf(patch), body: 'b: 2' }, patch)).toBe(
       "steelyard patch edit web-1 node-tuning --file /dev/stdin <<'EOF'\nb: 2\nEOF",
     )
-  })
-
-  it('labels are read and written as key=value', () => {
-    expect(readLabel(' rack = r07 ')).toEqual(['rack', 'r07'])
-    expect(readLabel('a=b=c')).toEqual(['a', 'b=c'])
-    expect(readLabel('flag')).toEqual(['flag', ''])
-    expect(readLabel(' =x')).toBeNull()
-    expect(labelText(['rack', 'r07'])).toBe('rack=r07')
-    expect(labelText(['flag', ''])).toBe('flag')
   })
 })

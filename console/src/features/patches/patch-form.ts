@@ -105,13 +105,4 @@ function sameLabels(a: Record<string, string>, b: Record<string, string>): boole
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-/** "key=value" or "key"; null without a key. */
-export function readLabel(text: string): [key: string, value: string] | null {
-  const [key = '', ...rest] = text.trim().split('=')
-  return key.trim() === '' ? null : [key.trim(), rest.join('=').trim()]
-}
-
-export const labelText = ([key, value]: readonly [string, string]): string =>
-  value === '' ? key : `${key}=${value}`
-
 export const bodyBytes = (body: string): number => new TextEncoder().encode(body).length

@@ -1,7 +1,7 @@
 /** Search and order of the patches table, in the browser, because a server has few patches. */
 import { comparing, sortKeys, type SortReaders } from '#contract/list.ts'
 import { type Patch, patchList, systemLayers } from '#contract/patches.ts'
-import { labelText } from './patch-form.ts'
+import { labelText } from '../../lib/label.ts'
 
 /** Matches name, id or label. */
 export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: string): boolean {

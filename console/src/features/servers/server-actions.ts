@@ -11,6 +11,7 @@ import {
   canConfirmServer,
   canControlServer,
   canForceRemoveServer,
+  canLabelServer,
   canMoveServer,
   canRemoveServer,
   canRenameServer,
@@ -30,11 +31,12 @@ import { type Action, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
-import { editServerName } from '../../layout/modals.ts'
+import { editServerName, quarantineServer } from '../../layout/modals.ts'
 import { anyAble, type ItemResult } from './dialogs/bulk.ts'
 import {
   assignDatacenter,
   confirmHardware,
+  labelServers,
   leaveCluster,
   removeServers,
 } from './dialogs/dialogs.ts'
@@ -45,6 +47,7 @@ export const confirmVerdict = (s: ListedServer): Verdict =>
   all(allowed(serverConfirm), canConfirmServer(s))
 export const talosconfigVerdict = (s: ListedServer): Verdict =>
   all(allowed(serverTalosconfig), canControlServer(s))
+const labelVerdict = (s: ListedServer): Verdict => all(allowed(serverUpdate), canLabelServer(s))
 const removeVerdict = (s: ListedServer): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
 /** Refused actions stay visible with the reason. */
@@ -61,6 +64,13 @@ export const serverActions = (s: ListedServer): Action[] => [
     can: all(allowed(serverUpdate), canMoveServer(s)),
     run: () => assignDatacenter({ servers: [s] }),
   },
+  {
+    label: 'Labels and notes',
+    icon: 'edit',
+    can: labelVerdict(s),
+    run: () => labelServers({ servers: [s] }),
+  },
+  quarantineAction(s),
   ...only(isInDoubt(s), {
     label: 'Confirm hardware',
     icon: 'check',
@@ -107,6 +117,14 @@ export const serverActions = (s: ListedServer): Action[] => [
   }),
 ]
 
+/** Puts a server into quarantine, or lifts its quarantine. */
+export const quarantineAction = (s: ListedServer): Action => ({
+  label: s.quarantine ? 'Lift quarantine' : 'Quarantine',
+  icon: 'alert',
+  can: labelVerdict(s),
+  run: () => quarantineServer({ server: s }),
+})
+
 const idle = (s: ListedServer): Verdict =>
   s.operation_id === null ? yes : no('An operation on the server has not ended')
 
@@ -144,6 +162,12 @@ export const bulkActions = (
     icon: 'datacenter',
     can: all(allowed(serverUpdate), anyAble(servers, canMoveServer)),
     run: () => assignDatacenter({ servers, done }),
+  },
+  {
+    label: 'Labels',
+    icon: 'edit',
+    can: all(allowed(serverUpdate), anyAble(servers, canLabelServer)),
+    run: () => labelServers({ servers, done }),
   },
   {
     label: 'Remove',

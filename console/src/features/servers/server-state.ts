@@ -37,6 +37,7 @@ type Stateful = Pick<
   | 'kubernetes'
   | 'trial'
   | 'finding'
+  | 'quarantine'
 >
 
 export function statusOf(s: Stateful): Said {
@@ -49,6 +50,8 @@ export function statusOf(s: Stateful): Said {
       why: finding.reason,
     }
   const stage = stageWords[s.talos.stage]
+  if (status === 'maintenance' && s.quarantine)
+    return { tone: 'warn', word: 'Quarantine', why: stage ?? s.quarantine.reason }
   if (status === 'maintenance')
     return { tone: 'idle', word: 'Maintenance', why: stage ?? maintenance(s) }
   if (trial?.state === 'running')
@@ -56,9 +59,10 @@ export function statusOf(s: Stateful): Said {
   return { tone: 'ok', word: 'Ready', why: stage ?? readyWhy(s) }
 }
 
-function readyWhy({ talos, kubernetes }: Stateful): string | null {
+function readyWhy({ talos, kubernetes, quarantine }: Stateful): string | null {
   if (talos.reachable === true && talos.reason !== null) return talos.reason
-  return kubernetes?.ready === null ? 'Kubernetes does not answer' : null
+  if (kubernetes?.ready === null) return 'Kubernetes does not answer'
+  return quarantine ? `in quarantine: ${quarantine.reason}` : null
 }
 
 function maintenance(s: Stateful): string {

@@ -2,7 +2,9 @@
 import type { Finding } from '#contract/findings/findings.ts'
 import type { RemedyAction } from '#contract/findings/kinds.ts'
 import { paths } from '../../lib/paths.ts'
+import { allowed } from '../../api/session.ts'
 import type { Action } from '../../ui/actions.ts'
+import { quarantineServer } from '../modals.ts'
 
 interface Of {
   readonly finding: Finding
@@ -12,7 +14,17 @@ interface Of {
   readonly cluster: string
 }
 
-const pages: Readonly<Record<RemedyAction, (of: Of) => string>> = {
+/** Remedies that open a dialog where the finding is shown. */
+const dialogs = {
+  quarantine: ({ finding: { object, reason } }) => ({
+    can: allowed({ scope: 'servers:write' }),
+    run: () => quarantineServer({ server: object, reason }),
+  }),
+} as const satisfies Partial<Record<RemedyAction, (of: Of) => Pick<Action, 'can' | 'run'>>>
+type InDialog = keyof typeof dialogs
+const isInDialog = (action: RemedyAction): action is InDialog => Object.hasOwn(dialogs, action)
+
+const pages: Readonly<Record<Exclude<RemedyAction, InDialog>, (of: Of) => string>> = {
   certificates: ({ cluster }) => paths.cluster(cluster, 'health'),
   confirm: ({ id }) => paths.server(id),
   defragment: ({ cluster }) => paths.changeCluster(cluster, 'defragment'),
@@ -41,14 +53,17 @@ const pages: Readonly<Record<RemedyAction, (of: Of) => string>> = {
 export const remedyActions = (finding: Finding): Action[] =>
   finding.ended_at !== null
     ? []
-    : finding.remedies.map(({ title, action }) => ({
-        label: title,
-        to: pages[action]({
+    : finding.remedies.map(({ title, action }) => {
+        const of = {
           finding,
           id: finding.object.id,
           cluster: finding.cluster?.id ?? finding.object.id,
-        }),
-      }))
+        }
+        return {
+          label: title,
+          ...(isInDialog(action) ? dialogs[action](of) : { to: pages[action](of) }),
+        }
+      })
 
 export const pageOfFinding = ({ object: { kind, id, name } }: Finding): string => {
   if (kind === 'datacenter') return paths.servers({ datacenter: name, reachable: 'false' })

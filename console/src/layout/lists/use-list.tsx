@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ComponentProps, type ReactNode, Suspense } from 'react'
 import {
   type AnyList,
   choicesOf,
@@ -20,6 +20,7 @@ import type { Column } from '../../ui/table/DataTable.tsx'
 import { ColumnsMenu, SortMenu } from '../../ui/table/TableHead.tsx'
 import { Filters, type OneFilter } from '../../ui/table/Filters.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
+import { later } from '../../ui/part.tsx'
 import { SavedViews } from './SavedViews.tsx'
 
 export type SetListSearch = SetSearch<ListSearch>
@@ -71,6 +72,13 @@ export function useList<L extends AnyList>(
 }
 export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 
+const LabelSelector = later(() => import('../labels/LabelSelector.tsx'))
+const Selector = (props: ComponentProps<typeof LabelSelector>) => (
+  <Suspense fallback={null}>
+    <LabelSelector {...props} />
+  </Suspense>
+)
+
 type Options = OneFilter['options']
 
 /**
@@ -84,7 +92,6 @@ function filtersOf(
 ): OneFilter[] {
   return declaredFilters(list).flatMap(([key, filter]) => {
     const value = search[key] ?? ''
-    if (filter.syntax && value === '') return []
     const choices = choicesOf(filter)?.map(([choice, words]) => ({
       value: choice,
       text: words ?? sentence(choice),
@@ -95,6 +102,7 @@ function filtersOf(
       value,
       options: offered,
       range: filter.range,
+      form: filter.syntax && ((onValue) => <Selector of={list.nouns[0]} {...{ value, onValue }} />),
       onValue: (next) => set({ [key]: next }),
       tucked: !inline.includes(key),
     }

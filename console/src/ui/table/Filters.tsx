@@ -1,4 +1,4 @@
-import { type ComponentProps, Suspense } from 'react'
+import { type ComponentProps, type ReactNode, Suspense } from 'react'
 import type { RangeFilter } from '#contract/list.ts'
 import { later } from '../part.tsx'
 import { useMedia } from '../../lib/use-media.ts'
@@ -26,6 +26,8 @@ export interface OneFilter {
   onValue: (value: string) => void
   /** The value is a range of numbers, which is typed instead of chosen. */
   range?: RangeFilter | undefined
+  /** The form in which the value is written, instead of a choice. */
+  form?: ((onValue: (value: string) => void) => ReactNode) | undefined
   /** The filter is hidden behind a button until a value is picked. */
   tucked?: boolean
 }
@@ -80,14 +82,8 @@ const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
   <Popover label={label} width="18rem" trigger={trigger} onOpen={onOpen}>
     <div className="stack stack3">
       {filters.map((f) =>
-        f.range ? (
-          <Range
-            key={`${f.label} ${f.value}`}
-            label={f.label}
-            unit={f.range.unit}
-            value={f.value}
-            onValue={f.onValue}
-          />
+        formOf(f) ? (
+          <div key={`${f.label} ${f.value}`}>{formOf(f)!(f.onValue)}</div>
         ) : (
           <Field key={f.label} label={f.label}>
             <Select<string>
@@ -102,11 +98,18 @@ const Behind = ({ label, trigger, filters, onOpen }: BehindProps) => (
   </Popover>
 )
 
+const formOf = ({ label, value, range, form }: OneFilter): OneFilter['form'] =>
+  range
+    ? (onValue) => <Range label={label} unit={range.unit} value={value} onValue={onValue} />
+    : form
+
 /**
  * A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and
  * has a clear button.
  */
-function Filter({ label, value, options, range, onValue }: OneFilter) {
+function Filter(filter: OneFilter) {
+  const { label, value, options, range, onValue } = filter
+  const form = formOf(filter)
   const on = value !== ''
   const shown = range ? range.shown(value) : (options.find((o) => o.value === value)?.text ?? value)
   const trigger = (
@@ -117,19 +120,14 @@ function Filter({ label, value, options, range, onValue }: OneFilter) {
   )
   return (
     <span className={cx(css['filter'], on && css['on'])}>
-      {range ? (
+      {form ? (
         <Popover label={label} width="18rem" trigger={trigger}>
-          {(close) => (
-            <Range
-              label={label}
-              unit={range.unit}
-              value={value}
-              onValue={(next) => {
-                onValue(next)
-                close()
-              }}
-            />
-          )}
+          {(close) =>
+            form((next) => {
+              onValue(next)
+              close()
+            })
+          }
         </Popover>
       ) : (
         <Menu

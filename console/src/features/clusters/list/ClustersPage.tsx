@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { Suspense, useMemo } from 'react'
 import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { no } from '#contract/rule.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
@@ -15,6 +15,7 @@ import { navigate } from '../../../lib/router.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
+import { part } from '../../../ui/part.tsx'
 import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns } from '../../../ui/table/list-columns.tsx'
 import { Site } from '../../../ui/pictures/Flag.tsx'
@@ -26,6 +27,8 @@ import { showKeys, clusterActions } from '../cluster-actions.ts'
 import { clustersQuery } from '../cluster-queries.ts'
 import { WantedUpgrade } from '../WantedUpgrade.tsx'
 import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
+
+const LabelChips = part(() => import('../../../layout/labels/LabelChips.tsx'))
 
 const clusterColumns = listColumns(clusterList.list, {
   name: {
@@ -69,6 +72,18 @@ const clusterColumns = listColumns(clusterList.list, {
   status: {
     card: 'state',
     cell: (c) => <StatusReason {...clusterSaid(c)} />,
+  },
+  labels: {
+    width: 220,
+    from: 'md',
+    cell: ({ labels = {} }) =>
+      Object.keys(labels).length === 0 ? (
+        <span className="t3">–</span>
+      ) : (
+        <Suspense fallback={null}>
+          <LabelChips labels={labels} of="cluster" inList />
+        </Suspense>
+      ),
   },
 })
 

@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import { keptOf } from '#contract/clusters/existing.ts'
+import { yes } from '#contract/rule.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { ClusterFindings } from '../../../layout/findings/ObjectFindings.tsx'
+import { labelledOf } from '../../../layout/labels/labelled.ts'
+import { ObjectLabels } from '../../../layout/labels/ObjectLabels.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, versionShown } from '../../../lib/text.ts'
@@ -158,6 +162,7 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
           ]}
         />
       </PageHeader>
+      <ObjectLabels of={labelledOf('cluster', cluster)} call={clusterUpdate} can={yes} />
       <Troubles troubles={cluster.troubles} />
       {above}
       {cluster.files && (

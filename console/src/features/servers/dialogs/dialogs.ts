@@ -4,6 +4,8 @@ import type { BulkDialog } from './bulk.ts'
 
 /** Assigns servers to a datacenter. */
 export const assignDatacenter = dialog<BulkDialog>(() => import('./AssignDatacenter.tsx'))
+/** Edits the labels and notes of one server, or sets and removes labels of several. */
+export const labelServers = dialog<BulkDialog>(() => import('./LabelServers.tsx'))
 /** Removes servers outside of clusters. */
 export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.tsx'))
 /** Takes a server out of its cluster, by reset or by force. */

@@ -1,3 +1,4 @@
+import { Suspense } from 'react'
 import { matchedText, type ListedServer, serverList } from '#contract/servers/servers.ts'
 import { ccTones } from '../../../ui/feedback/cc-tones.ts'
 import { counted } from '#contract/words.ts'
@@ -10,6 +11,7 @@ import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
 import { StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
+import { part } from '../../../ui/part.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from '../server-state.ts'
@@ -61,6 +63,8 @@ function Name({ server: s }: { server: ListedServer }) {
 
 const roleOf = (s: ListedServer): string =>
   s.type === 'unknown' ? '' : ` · ${sentence(s.type).toLowerCase()}`
+
+const LabelChips = part(() => import('../../../layout/labels/LabelChips.tsx'))
 
 /** Cores, memory and disks, where known. */
 const sizesOf = (h: ListedServer['hardware']): string[] =>
@@ -193,6 +197,18 @@ const columns = listColumns(serverList.list, {
         </a>
       ) : (
         none
+      ),
+  },
+  labels: {
+    width: 220,
+    from: 'md',
+    cell: ({ labels = {} }) =>
+      Object.keys(labels).length === 0 ? (
+        none
+      ) : (
+        <Suspense fallback={null}>
+          <LabelChips labels={labels} of="server" inList />
+        </Suspense>
       ),
   },
   contact: {

@@ -2,10 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
 import { placementSaid } from '#contract/racks/placing.ts'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
-import { type ListedServer, type Server, serverEvents } from '#contract/servers/servers.ts'
+import {
+  canLabelServer,
+  type ListedServer,
+  type Server,
+  serverEvents,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { ServerFinding } from '../../../layout/findings/ObjectFindings.tsx'
+import { labelledOf } from '../../../layout/labels/labelled.ts'
+import { ObjectLabels } from '../../../layout/labels/ObjectLabels.tsx'
 import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -27,6 +35,7 @@ import { ChangeAlarm } from './ChangeAlarm.tsx'
 import { summaryOf } from './hardware.ts'
 import { DisksPicture, storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
+import { QuarantineNotice } from './QuarantineNotice.tsx'
 import { serverActions } from '../server-actions.ts'
 import { checkTitle } from '../server-state.ts'
 import { ServerStatus } from '../list/server-columns.tsx'
@@ -60,6 +69,12 @@ export function ServerPage({ server, tab, patches, patchCount, history, above }:
   return (
     <>
       <Header server={server} actions={actions} />
+      <ObjectLabels
+        of={labelledOf('server', server)}
+        call={serverUpdate}
+        can={canLabelServer(server)}
+      />
+      <QuarantineNotice server={server} />
       <ServerFinding server={server} />
       <IdentityAlarm server={server} />
       <ChangeAlarm server={server} />

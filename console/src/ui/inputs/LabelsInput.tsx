@@ -1,21 +1,31 @@
-import { useState } from 'react'
-import { useField } from '../../ui/inputs/Field.tsx'
-import { Icon } from '../../ui/pictures/Icon.tsx'
+import { useId, useState } from 'react'
+import { labelText, readLabel } from '../../lib/label.ts'
+import { Icon } from '../pictures/Icon.tsx'
+import { useField } from './Field.tsx'
 import css from './LabelsInput.module.css'
-import { labelText, readLabel } from './patch-form.ts'
 
 interface LabelsInputProps {
   labels: Record<string, string>
   onLabels: (labels: Record<string, string>) => void
   disabled?: boolean
+  /** Labels that the browser offers while the user types. */
+  suggestions?: readonly string[]
+  placeholder?: string
 }
 
 /**
  * Labels as chips. Enter, a comma or a space ends a label; Backspace in the empty field removes the
  * last label.
  */
-export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputProps) {
+export function LabelsInput({
+  labels,
+  onLabels,
+  disabled = false,
+  suggestions = [],
+  placeholder = 'key=value',
+}: LabelsInputProps) {
   const field = useField()
+  const list = useId()
   const [text, setText] = useState('')
   const add = (entries: readonly string[]) => {
     const read = entries.map(readLabel).filter((label) => label !== null)
@@ -41,9 +51,10 @@ export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputP
       ))}
       <input
         {...field}
+        list={list}
         value={text}
         readOnly={disabled}
-        placeholder={disabled ? '' : 'key=value'}
+        placeholder={disabled ? '' : placeholder}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
@@ -70,6 +81,11 @@ export function LabelsInput({ labels, onLabels, disabled = false }: LabelsInputP
           setText('')
         }}
       />
+      <datalist id={list}>
+        {suggestions.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
     </span>
   )
 }
