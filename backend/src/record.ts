@@ -10,7 +10,7 @@ import { type EventKind, eventKinds, type EventName } from '#contract/events.ts'
 import type { Clock } from './clock.ts'
 import type { Tx } from './db/db.ts'
 import { attributed } from './history.ts'
-import { type Caller, callerName } from './http/caller.ts'
+import { appliedSetOf, type Caller, callerName } from './http/caller.ts'
 
 interface Described {
   readonly target: { readonly kind: string; readonly id: string; readonly name?: string }
@@ -98,7 +98,7 @@ export function recorder({ clock }: { clock: Clock }) {
   }
   /** Keeps the record of what `steelyard apply` has created, in the transaction of the change. */
   const keepApplied = async (tx: Tx, caller: Caller, changes: readonly Change[]): Promise<void> => {
-    const set = caller.kind === 'user' ? caller.appliedSet : undefined
+    const set = appliedSetOf(caller)
     const changed = changes.flatMap(({ action, target, event }) => {
       const object = event?.object ?? target
       return event && isAppliedKind(object.kind)
@@ -108,8 +108,8 @@ export function recorder({ clock }: { clock: Clock }) {
     const gone = changed.filter(({ name }) => name.endsWith('.removed'))
     for (const { kind, id } of gone)
       await tx.deleteFrom('applied_object').where('kind', '=', kind).where('id', '=', id).execute()
-    const made = set === undefined ? [] : changed.filter(({ name }) => name.endsWith('.created'))
-    if (set === undefined || made.length === 0) return
+    const made = set === null ? [] : changed.filter(({ name }) => name.endsWith('.created'))
+    if (set === null || made.length === 0) return
     const created_at = new Date(clock.now())
     await tx
       .insertInto('applied_object')

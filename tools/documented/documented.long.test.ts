@@ -153,7 +153,14 @@ test('each exception of this test stands for a documented command', () => {
 
 test('every documented command runs in an empty clone', async () => {
   makeClone()
-  for (const name of ['bin', 'backups', 'srv/steelyard', 'etc/steelyard', 'steelyard/import'])
+  for (const name of [
+    'bin',
+    'backups',
+    'srv/steelyard',
+    'etc/steelyard',
+    'steelyard/import',
+    'steelyard/clusters',
+  ])
     mkdirSync(join(folder, name), { recursive: true, mode: 0o755 })
   writeFileSync(join(folder, 'etc/steelyard/backup-passphrase'), `${passphrase}\n`, { mode: 0o600 })
   writeFileSync(

@@ -42,7 +42,12 @@ export type AnonymousCaller = {
 }
 
 /** Steelyard itself: a reconciler, or the creation of the first user from the settings. */
-export type SystemCaller = { readonly kind: 'system'; readonly name: string }
+export type SystemCaller = {
+  readonly kind: 'system'
+  readonly name: string
+  /** The set of files whose change the reconciler carries out. */
+  readonly appliedSet?: string
+}
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
 
@@ -81,6 +86,10 @@ export function demandRole(caller: Caller, role: Role): void {
 
 /** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
+
+/** The set of files that is carried out; null if none is. */
+export const appliedSetOf = (caller: Caller): string | null =>
+  caller.kind === 'anonymous' ? null : (caller.appliedSet ?? null)
 
 /** Display name of a caller: email, "Steelyard", or "nobody". */
 export const callerName = (caller: Caller): string =>

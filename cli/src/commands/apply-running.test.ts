@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterFilesHold } from '#contract/clusters/files.ts'
 import { snapshotScheduleSet } from '#contract/clusters/changes/snapshots.ts'
-import { anOperation } from '../testing/things.ts'
+import { patchCreate, patchList, patchMask, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { anOperation, pageOf } from '../testing/things.ts'
 import { numberedServer } from '../testing/installation.ts'
 import { datacenter, withRack, writes } from '../testing/rack.ts'
 
@@ -198,4 +199,89 @@ test('the window and the schedule of snapshots follow the file, and an export ha
     exit: 6,
     err: expect.stringContaining('There is no store none') as string,
   })
+})
+
+const sysctls = (server: string, value: number) =>
+  `---\nkind: patch\nserver: ${server}\nname: sysctls\nbody: |\n  machine:\n    sysctls: {a: "${value}"}\n`
+
+test('patches of servers in a running cluster are one change of the cluster for the servers that get the same', async () => {
+  const { there, apply, diff, changes } = await running()
+  const [one, two] = there.servers.map((s) => s.id)
+  const both = `${web(first)}${sysctls('server-1', 1)}${sysctls('server-2', 1)}`
+  const planned = await diff(both)
+  expect(planned.exit).toBe(1)
+  expect(planned.out).toContain('cluster web (Change patches: one server after the other)')
+  expect(planned.out).toContain('    patch sysctls of server-2:')
+  expect(planned.out).toContain('Do configure')
+  expect(changes()).toEqual([])
+
+  expect((await apply(both, '--yes --wait --in-window')).exit).toBe(0)
+  // Workers come first.
+  expect(changes()).toMatchObject([
+    { kind: 'configure', patches: [{ name: 'sysctls' }], remove: [], node_ids: [two, one] },
+  ])
+  expect(there.api.callsOf(clusterChange).at(-1)!.body).toMatchObject({
+    start: { in_window: true },
+  })
+  expect(there.api.callsOf(patchCreate)).toEqual([])
+  expect((await diff(both)).exit).toBe(0)
+
+  // Servers that get different patches are different changes, which run after other changes.
+  const later = `${web([...first, member('server-3')])}${sysctls('server-1', 2)}${sysctls('server-2', 3)}`
+  expect((await apply(later, '--yes --wait')).exit).toBe(0)
+  expect(changes().map((c) => c.kind)).toEqual(['configure', 'grow', 'configure', 'configure'])
+
+  // What apply has created, prune removes, by a change too.
+  const pruned = await apply(web([...first, member('server-3')]), '--prune --yes --wait')
+  expect(pruned.exit).toBe(0)
+  expect(changes().slice(4)).toMatchObject([
+    { kind: 'configure', patches: [], remove: ['sysctls'], node_ids: [two, one] },
+  ])
+  expect([there.patches, there.applied.filter((a) => a.kind === 'patch')]).toEqual([[], []])
+  expect(there.api.callsOf(patchRemove)).toEqual([])
+})
+
+test('a secret in a patch that the cluster has already is no difference, and a mask stands for the stored one', async () => {
+  const { there, apply, diff, changes } = await running()
+  const vpn = (value: string, port = 1) =>
+    `${web(first)}---\nkind: patch\nserver: server-2\nname: vpn\nbody: |\n  key: ${value}\n  port: ${port}\n`
+  expect((await apply(vpn('abc'), '--yes --wait')).exit).toBe(0)
+  expect(changes().map((c) => c.kind)).toEqual(['configure'])
+  there.api.on(patchList, ({ params }) =>
+    pageOf(
+      there.patches
+        .filter((p) => p.node_id === params.id)
+        .map((p) => ({ ...p, body: p.body.replace('abc', patchMask) })),
+    ),
+  )
+  expect((await diff(vpn('abc'))).exit).toBe(0)
+  expect((await diff(vpn('other'))).exit).toBe(1)
+  const masked = await apply(vpn(patchMask, 2), '--yes --wait')
+  expect(masked.out).toContain('the change is applied at once and may reboot it')
+  expect(there.api.callsOf(patchUpdate)).toHaveLength(1)
+})
+
+test('patches of a cluster that is held by other files, refuses them or is busy change nothing', async () => {
+  const { there, apply, changes, web: cluster } = await running()
+  const text = sysctls('server-2', 1).slice(4)
+  cluster.files = { set: 'rack-12', by: 'a@example.com', since: '2026-11-20T08:00:00.000Z' }
+  expect(await apply(text)).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining('Only the files of the set rack-12 change web') as string,
+  })
+  cluster.files = null
+  there.running.refused.configure = 'etcd is not healthy'
+  expect(await apply(text)).toMatchObject({
+    exit: 6,
+    err: expect.stringMatching(
+      /racks\.yaml:1: Change patches of web: etcd is not healthy/,
+    ) as string,
+  })
+  delete there.running.refused.configure
+  const target = { kind: 'cluster' as const, id: cluster.id, name: 'web' }
+  there.operations.push(anOperation({ kind: 'clusterUpgradeKubernetes', target }))
+  expect((await apply(text)).out).toContain('patch sysctls of server-2 waits: Upgrade Kubernetes')
+  expect(changes()).toEqual([])
+  expect((await apply(text, '--yes --wait')).err).toContain('Upgrade Kubernetes of web: done')
+  expect(changes().map((c) => c.kind)).toEqual(['configure'])
 })

@@ -251,7 +251,7 @@ describe('prune', () => {
     const kept = rack.split('---\n').filter((d) => !/kind: (?:subnet|patch|image)/.test(d))
     const rest = kept.join('---\n').replace('subnets: [edge-pool]\n', 'subnets: []\n')
     const ran = await apply(rest, '--prune --yes')
-    expect(ran.out).toContain('- patch sysctls of w-1')
+    expect(ran.out).toContain('    patch sysctls of w-1: 2 lines → none')
     expect(ran.out).toContain('- subnet edge-pool\n')
     expect(ran.exit).toBe(0)
     expect(there.subnets.map((s) => s.name)).toEqual(['by-hand'])

@@ -93,12 +93,20 @@ async function planOf(
  * was interrupted. Their outcome is in the plan that is made afterwards.
  */
 async function settle(context: Context, documents: readonly Placed[]): Promise<void> {
-  const names = new Set(
-    documents.flatMap(({ document }) => (document.kind === 'cluster' ? [document.name] : [])),
-  )
-  if (names.size === 0) return
-  for (const { id, name } of await openWorld(context.api).clusters())
-    if (names.has(name))
+  const namesOf = (kind: 'cluster' | 'patch') =>
+    new Set(
+      documents.flatMap(({ document }) =>
+        document.kind !== kind
+          ? []
+          : document.kind === 'patch'
+            ? [document.server]
+            : [document.name],
+      ),
+    )
+  const [clusters, servers] = [namesOf('cluster'), namesOf('patch')]
+  if (clusters.size + servers.size === 0) return
+  for (const { id, name, servers: members } of await openWorld(context.api).clusters())
+    if (clusters.has(name) || members.some((m) => servers.has(m.name)))
       for (const { id: operationId } of await openOperations(context.api, id))
         await watch(context, operationId, 'err')
 }

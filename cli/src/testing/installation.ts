@@ -39,7 +39,14 @@ import {
 } from '#contract/network/subnets.ts'
 import { offerList } from '#contract/marketplace/offers.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
-import { type Patch, patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
+import {
+  type NewPatch,
+  type Patch,
+  patchCreate,
+  patchList,
+  patchRemove,
+  patchUpdate,
+} from '#contract/patches.ts'
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { type RunningClusters, serveRunning } from './running.ts'
 import { startApi, type TestApi } from './api.ts'
@@ -249,11 +256,11 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
   })
 
   api.on(patchList, ({ params }) => pageOf(all.patches.filter((p) => p.node_id === params.id)))
-  api.on(patchCreate, ({ params, body }) => {
+  const addPatch = (node_id: string, body: NewPatch): Patch => {
     const patch: Patch = {
       ...body,
       patch_id: newId(),
-      node_id: params.id,
+      node_id,
       read_only: false,
       version: 1,
       created_at: at,
@@ -261,17 +268,21 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       created_by: null,
     }
     all.patches.push(patch)
-    made('patch', patch.patch_id, params.id)
+    made('patch', patch.patch_id, node_id)
     return patch
-  })
+  }
+  const removePatch = (patchId: string): void => {
+    drop(all.patches, (p) => p.patch_id === patchId)
+    gone('patch', patchId)
+  }
+  api.on(patchCreate, ({ params, body }) => addPatch(params.id, body))
   api.on(patchUpdate, ({ params, body }) => {
     const patch = all.patches.find((p) => p.patch_id === params.patchId)!
     fresh(patch)
     return Object.assign(patch, body, { version: patch.version + 1 })
   })
   api.on(patchRemove, ({ params }) => {
-    drop(all.patches, (p) => p.patch_id === params.patchId)
-    gone('patch', params.patchId)
+    removePatch(params.patchId)
     return undefined
   })
 
@@ -282,7 +293,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     all.operations.push(operation)
     return operation
   }
-  Object.assign(all.running, serveRunning(api, { ...all, began }))
+  Object.assign(all.running, serveRunning(api, { ...all, began, addPatch, removePatch }))
   api.on(clusterCreate, ({ body }) => {
     const members = body.servers.map(({ node_id, role, workload_disks }) => ({
       node_id,

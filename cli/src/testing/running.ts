@@ -19,6 +19,7 @@ import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, operationList, operationRetry } from '#contract/operations.ts'
+import type { NewPatch, Patch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
 import { type OfferedTalos, versionList } from '#contract/versions.ts'
@@ -41,7 +42,10 @@ interface Around {
   readonly clusters: readonly Cluster[]
   readonly servers: readonly Server[]
   readonly operations: Operation[]
+  readonly patches: readonly Patch[]
   readonly began: (kind: Operation['kind'], clusterId: string) => Operation
+  readonly addPatch: (serverId: string, patch: NewPatch) => Patch
+  readonly removePatch: (patchId: string) => void
 }
 
 const offered = (minor: number, first: number, last: number): OfferedTalos => {
@@ -54,6 +58,39 @@ const offered = (minor: number, first: number, last: number): OfferedTalos => {
     kubernetes_versions: versions,
     kubernetes: versions.map((version) => ({ version, support })),
     kubernetes_minors: [`1.${first}`, `1.${last}`],
+  }
+}
+
+/** The patches of a server that a change of patches changes: names of those to add and remove. */
+function patchesOf(
+  change: Extract<ClusterChange, { kind: 'configure' }>,
+  nodeId: string,
+  { patches }: Pick<Around, 'patches'>,
+) {
+  const here = patches.filter((p) => p.node_id === nodeId)
+  const same = (p: Patch, n: NewPatch) =>
+    JSON.stringify([p.weight, p.labels, p.body]) === JSON.stringify([n.weight, n.labels, n.body])
+  return {
+    add: change.patches.filter((n) => !here.some((p) => p.name === n.name && same(p, n))),
+    here,
+  }
+}
+
+function configure(
+  change: Extract<ClusterChange, { kind: 'configure' }>,
+  around: Pick<Around, 'patches' | 'addPatch' | 'removePatch'>,
+): void {
+  for (const nodeId of change.node_ids ?? []) {
+    const { add, here } = patchesOf(change, nodeId, around)
+    for (const patch of add) {
+      const known = here.find((p) => p.name === patch.name)
+      if (known) Object.assign(known, patch, { version: known.version + 1 })
+      else around.addPatch(nodeId, patch)
+    }
+    for (const name of change.remove) {
+      const known = here.find((p) => p.name === name)
+      if (known) around.removePatch(known.patch_id)
+    }
   }
 }
 
@@ -124,9 +161,16 @@ export function serveRunning(api: TestApi, around: Around): RunningClusters {
   }))
   api.on(clusterPlan, ({ params, body: { change } }) => {
     const reason = running.refused[change.kind]
+    const isNothing =
+      change.kind === 'configure' &&
+      change.remove.length === 0 &&
+      (change.node_ids ?? []).every((node) => patchesOf(change, node, around).add.length === 0)
     return {
       kind: change.kind,
-      checks: [{ check: 'path', ok: reason === undefined, message: reason ?? 'It can begin' }],
+      checks: [
+        { check: 'path', ok: reason === undefined, message: reason ?? 'It can begin' },
+        { check: 'changes', ok: !isNothing, message: 'Whether the patches change something' },
+      ],
       warnings: [],
       groups: [
         {
@@ -150,6 +194,7 @@ export function serveRunning(api: TestApi, around: Around): RunningClusters {
     if (reason !== undefined) throw new Problem('transition_refused', reason)
     running.changes.push(change)
     carryOut(one(params.id), change, around)
+    if (change.kind === 'configure') configure(change, around)
     if (change.kind === 'extensions' && change.extensions)
       for (const node_id of change.node_ids ?? [])
         running.extensions.set(node_id, change.extensions)

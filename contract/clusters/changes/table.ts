@@ -21,6 +21,8 @@ const everyChange = {
     change: z._default(z.unknown(), null),
     confirmed_disks: ConfirmedDisks,
     confirmed_loss: ConfirmedLoss,
+    /** The set of files that the change carries out; null if none does. */
+    applied_set: z._default(z.nullable(z.string()), null),
   }),
 } as const
 

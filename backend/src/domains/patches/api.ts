@@ -18,7 +18,13 @@ export interface Patches {
   readonly createIn: (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch) => Promise<void>
   /**
    * Saves the patches of the set on the server, whose machine has them already. `by`: the name of
-   * who requested it. Safe to repeat: patches that are saved already stay as they are.
+   * who requested it. `appliedSet`: the set of files that asks for it. Safe to repeat: patches that
+   * are saved already stay as they are.
    */
-  readonly save: (tx: Tx, nodeId: string, set: LayerSet, by: string | null) => Promise<void>
+  readonly save: (
+    tx: Tx,
+    nodeId: string,
+    set: LayerSet,
+    asked: { readonly by: string | null; readonly appliedSet: string | null },
+  ) => Promise<void>
 }

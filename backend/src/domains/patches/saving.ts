@@ -19,12 +19,13 @@ export function saving({
 
     changes: async (nodeId, set) => isChanged(changesOf(await store.ofServer(db, nodeId), set)),
 
-    async save(tx, nodeId, set, by) {
+    async save(tx, nodeId, set, { by, appliedSet }) {
       const changes = changesOf(await store.ofServer(tx, nodeId), set)
       if (!isChanged(changes)) return
       const { added, updated, removed } = changes
       const at = new Date(clock.now())
       const target = { kind: 'server', id: nodeId } as const
+      const caller = appliedSet === null ? system : { ...system, appliedSet }
       for (const patch of added) {
         const links = await read(ours, 'links', patch.body)
         const made = await store.insert(
@@ -33,7 +34,7 @@ export function saving({
           { ...patch, links, created_by_name: by ?? callerName(system) },
           at,
         )
-        await record(tx, system, {
+        await record(tx, caller, {
           action: 'patch.created',
           target,
           after: audited(made),
@@ -48,7 +49,7 @@ export function saving({
           at,
         )
         const event = { version: after.version, object: { kind: 'patch', id: row.id } } as const
-        await record(tx, system, {
+        await record(tx, caller, {
           action: 'patch.updated',
           target,
           before: audited(row),
@@ -58,7 +59,7 @@ export function saving({
       }
       for (const row of removed) {
         await store.remove(tx, row.id)
-        await record(tx, system, {
+        await record(tx, caller, {
           action: 'patch.removed',
           target,
           before: audited(row),

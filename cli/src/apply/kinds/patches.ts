@@ -1,6 +1,7 @@
 import type { PatchDocument } from '#contract/apply/documents.ts'
 import { type Patch, patchCreate, patchMask, patchRemove, patchUpdate } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
 import type { Placed } from '../files.ts'
 import {
   bodyOf,
@@ -16,6 +17,7 @@ import {
   type Step,
 } from '../plan.ts'
 import { isFreed, serverFinder } from '../servers.ts'
+import { type PatchWish, planRollOuts, runningClusterOf } from '../running/patches.ts'
 import { withLosses } from '../../commands/confirm-loss.ts'
 
 const nameOf = ({ server, name }: Pick<PatchDocument, 'server' | 'name'>): string =>
@@ -51,6 +53,38 @@ const inCluster = (planning: Planning, server: Server): string | undefined =>
   server.cluster === null || isFreed(planning, server)
     ? undefined
     : `the server is in the cluster ${server.cluster.name}, so the change is applied at once and may reboot it`
+
+/** Whether the patches of the server are a change of its cluster, which runs and keeps it. */
+const rollsOut = async (planning: Planning, server: Server): Promise<boolean> =>
+  !isFreed(planning, server) && (await runningClusterOf(planning, server)) !== null
+
+/** What a document asks for; null if the patch is as it says. Adds what can't be done. */
+function wishOf(
+  planning: Planning,
+  placed: Placed<PatchDocument>,
+  server: Server,
+  known: Patch | undefined,
+): PatchWish | null {
+  const { document } = placed
+  const { kind: _kind, server: _server, ...patch } = document
+  const body = known ? compareMasked(patch.body, known.body) : 'different'
+  const changes = known
+    ? changesOf(
+        { ...known },
+        {
+          weight: patch.weight,
+          labels: patch.labels,
+          ...(body !== 'equal' && { body: patch.body }),
+        },
+      )
+    : fieldsOf(document).filter(({ field }) => field === 'body')
+  if (known) planning.described.add(keyOf('patch', known.patch_id))
+  if (changes.length === 0) {
+    planning.plan.unchanged++
+    return null
+  }
+  return { server, name: document.name, patch, placed, changes }
+}
 
 function planOne(
   planning: Planning,
@@ -158,6 +192,7 @@ export const patches = planner<PatchDocument>({
       found.flatMap(({ server }) => (server && 'server' in server ? [server.server.id] : [])),
     )
     const known = await patchesOf(planning, [...ids])
+    const wishes: PatchWish[] = []
     for (const { one, server } of found) {
       const { document } = one
       if (server === null)
@@ -174,14 +209,16 @@ export const patches = planner<PatchDocument>({
           placed: one,
           reason: server.waiting,
         })
-      else
-        planOne(
-          planning,
-          one,
-          server.server,
-          known.get(server.server.id)!.find(({ name }) => name === document.name),
-        )
+      else {
+        const there = known.get(server.server.id)!.find(({ name }) => name === document.name)
+        // Only the server can put the stored secret in the place of a mask.
+        const isMasked = there !== undefined && document.body.includes(patchMask)
+        if (isMasked || !(await rollsOut(planning, server.server)))
+          planOne(planning, one, server.server, there)
+        else wishes.push(...[wishOf(planning, one, server.server, there)].filter((w) => w !== null))
+      }
     }
+    await planRollOuts(planning, wishes)
   },
 
   async prune(planning, applied) {
@@ -195,10 +232,17 @@ export const patches = planner<PatchDocument>({
       ),
     ]
     const known = await patchesOf(planning, ids)
+    const wishes: PatchWish[] = []
     for (const { id, server_id } of applied) {
       const server = server_id === null ? undefined : servers.get(server_id)
       const patch = server && known.get(server.id)!.find(({ patch_id }) => patch_id === id)
       if (!server || !patch) continue
+      if (await rollsOut(planning, server)) {
+        const lines = counted(trimmed(patch.body).split('\n').length, 'line')
+        const changes = [{ field: 'body', before: lines, after: null }]
+        wishes.push({ server, name: patch.name, patch: null, placed: null, changes })
+        continue
+      }
       const note = inCluster(planning, server)
       planRemoval(planning, {
         kind: 'patch',
@@ -214,6 +258,7 @@ export const patches = planner<PatchDocument>({
           ),
       })
     }
+    await planRollOuts(planning, wishes)
   },
 
   async export(world, tell) {

@@ -13,7 +13,7 @@ import { type Operation, operationTitle } from '#contract/operations.ts'
 import { no, yes } from '#contract/rule.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
-import type { Caller } from '../../../http/caller.ts'
+import { appliedSetOf, type Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/api.ts'
 import { wipesOf } from '../create/retrying.ts'
 import { demandUnheld } from '../held/held.ts'
@@ -153,6 +153,7 @@ async function requestOnce(
         change: (await kindOf(change.kind).sealed?.close(parts, tx, id, change)) ?? change,
         confirmed_disks: confirmed,
         confirmed_loss: confirmedLoss,
+        applied_set: appliedSetOf(caller),
       },
       steps: stepsOf(plan),
       queue: changeQueue,

@@ -91,6 +91,8 @@ export interface ChangeTurn<C = unknown> {
   readonly confirmed: readonly ConfirmedDisk[]
   /** Names of servers that may be lost: they get their configuration without a trial. */
   readonly confirmedLoss: readonly string[]
+  /** The set of files that the change carries out; null if none does. */
+  readonly appliedSet: string | null
 }
 
 /** A step as its kind sees it. `nodeId` is null for a step of the whole cluster. */

@@ -319,13 +319,14 @@ async function argumentsOf(
   parts: ClusterParts,
   clusterId: string,
   { id, kind }: Operation,
-): Promise<Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss'>> {
+): Promise<Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss' | 'appliedSet'>> {
   if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
   try {
     const {
       change,
       confirmed_disks: confirmed,
       confirmed_loss: confirmedLoss,
+      applied_set: appliedSet,
     } = await parts.operations.argumentsOf(parts.db, id, kind)
     const { sealed } = kindOf(operationTable[kind].change)
     return {
@@ -335,6 +336,7 @@ async function argumentsOf(
       ),
       confirmed,
       confirmedLoss,
+      appliedSet,
     }
   } catch (error) {
     throw error instanceof z.core.$ZodError ? new Unreadable() : error

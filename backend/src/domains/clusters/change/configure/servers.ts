@@ -177,7 +177,11 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
         isForGood: turn.confirmedLoss.includes(memberOf(turn, nodeId!).name),
         mends: mends(turn.change),
         ...(changed && {
-          also: (tx) => patches.save(tx, nodeId!, changed, turn.operation.created_by),
+          also: (tx) =>
+            patches.save(tx, nodeId!, changed, {
+              by: turn.operation.created_by,
+              appliedSet: turn.appliedSet,
+            }),
         }),
       })
       if (sent.kind === 'held' || sent.kind === 'sent' || sent.kind === 'restarting') return 'done'

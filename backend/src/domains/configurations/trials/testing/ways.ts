@@ -66,7 +66,7 @@ export function waysOf({ world, cluster, server, next, cli }: Place) {
   const below = (set: LayerSet, isHeld: boolean) =>
     inTransaction(db, async (tx) => {
       const { patches, configurations } = backend.domains
-      await patches.save(tx, server().id, set, null)
+      await patches.save(tx, server().id, set, { by: null, appliedSet: null })
       await configurations.renderAgain(tx, cluster().id, server().id)
       if (isHeld)
         await tx
