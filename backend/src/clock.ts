@@ -32,6 +32,14 @@ function wallNow(): number {
   return now
 }
 
+/** Before this time a clock is wrong for sure: a machine without a battery starts in 1970. */
+const earliestMs = Date.UTC(2020, 0, 1)
+/** A sentence if the clock is so wrong that certificates and sessions can't be valid. */
+export const wrongClock = (now: number): string | undefined =>
+  now < earliestMs
+    ? `This machine's clock says ${new Date(now).toISOString()}. Set it first: certificates, sessions and backups depend on it. Nothing was started`
+    : undefined
+
 /**
  * Elapsed time in ms without clock jumps, so that a jump of a day doesn't expire anything. If
  * `since` is in the future, the clock was set back after `since` was stored: the time since that

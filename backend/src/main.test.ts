@@ -216,6 +216,19 @@ test('all invalid settings are reported at once, and nothing is started', async 
   expect(program.seen.out).toBe('')
 })
 
+test('a clock before 2020 is refused before anything is started', async () => {
+  const folder = temporaryFolder('main')
+  const data = path.join(folder, 'data')
+  writeFileSync(path.join(folder, 'clock.cjs'), 'Date.now = () => 0\n')
+  const program = run(['serve'], {
+    STEELYARD_DATA: data,
+    NODE_OPTIONS: `--require=${path.join(folder, 'clock.cjs')}`,
+  })
+  expect(await program.ended).toBe(1)
+  expect(program.seen.err).toMatch(/^This machine's clock says 1970-01-01T00:00:00\.000Z\. Set it/)
+  expect(existsSync(data)).toBe(false)
+})
+
 test('the first user is created once by a command on the machine, and doctor then finds no problem', async () => {
   const environment = {
     STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),

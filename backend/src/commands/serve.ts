@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { counted } from '#contract/words.ts'
 import { holdIfBack } from '../backup/went-back.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock, wrongClock } from '../clock.ts'
 import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
 import { isDatabaseGone, untilDatabase } from '../db/db.ts'
 import { FolderInUse } from '../db/embedded/lock.ts'
@@ -271,6 +271,11 @@ function cannotListen({ host, port }: Config, error: unknown): Refusal {
 }
 
 export async function serve(around: Surroundings): Promise<number> {
+  const wrong = wrongClock(systemClock.now())
+  if (wrong) {
+    around.err(`${wrong}\n`)
+    return exitCodes.failure
+  }
   let config: Config
   try {
     config = await checkedConfig(around.environment, around.cwd)
