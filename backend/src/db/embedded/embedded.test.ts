@@ -19,7 +19,7 @@ import { testMachine } from '../../testing/postgres.ts'
 import { canEnter, databaseAccount } from './account.ts'
 import { binaries } from './binaries.ts'
 import { FolderInUse, lockFolder } from './lock.ts'
-import { removeHalfMade } from './postgres-folder.ts'
+import { removeHalfMade, roomLeft } from './postgres-folder.ts'
 import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
 
 const account = await databaseAccount(testMachine, silent)
@@ -228,6 +228,16 @@ test('a damaged database folder is left unchanged, and the error names the missi
     expect(existsSync(path.join(folder, 'postgres/postgresql.conf'))).toBe(true)
     expect(readdirSync(folder)).toEqual(['postgres'])
   }
+})
+
+test('a full disk is named, also if initdb has made room again by removing its folder', () => {
+  const folder = temporaryFolder('embedded')
+  for (const told of [
+    'FATAL:  could not extend file "base/1/2691": wrote only 4096 of 8192 bytes at block 10',
+    'FATAL:  could not write to file "pg_wal/xlogtemp.1": No space left on device',
+  ])
+    expect(roomLeft(folder, told)).toBe(`. The disk with ${folder} is full: make room`)
+  expect(roomLeft(folder, 'FATAL:  could not open file "base/1/2691": Permission denied')).toBe('')
 })
 
 test('a failed start leaves no PostgreSQL server running, and its error has the reason of this start, not of an earlier one', async () => {

@@ -30,13 +30,18 @@ const leastFreeBytes = 16 * 1024 ** 2
  */
 const essential = ['PG_VERSION', 'global/pg_control']
 
+/** How PostgreSQL says that a disk is full: ENOSPC, or a page that was written in part. */
+const saysFull = /No space left on device|Check free disk space|wrote only \d+ of \d+ bytes/
 /**
- * Text to append to PostgreSQL's error message, because on a full disk its log contains no reason.
- * Empty if there is room.
+ * Text to append to PostgreSQL's error message. Empty if there is room. On a full disk PostgreSQL's
+ * log may contain no reason, and initdb removes its incomplete folder, so that there is room again.
+ * @param told what PostgreSQL has said
  */
-export function roomLeft(folder: string): string {
+export function roomLeft(folder: string, told: string): string {
   const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize < leastFreeBytes ? `. The disk with ${folder} is full: make room` : ''
+  return saysFull.test(told) || bavail * bsize < leastFreeBytes
+    ? `. The disk with ${folder} is full: make room`
+    : ''
 }
 
 /** The reason from the end of PostgreSQL's log: its error lines, or else the last two lines. */
@@ -136,7 +141,7 @@ export async function makeDatabase(
   try {
     if (code !== 0)
       throw new Refusal(
-        `The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder)}`,
+        `The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder, errors)}`,
       )
     writeAccess(building, account)
     try {

@@ -255,7 +255,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
         // If the program was told to stop during the start, the server is ended below.
         if ((await isServing()) && !isGivenUp()) return child.hasEnded() ? 'adopted' : 'started'
       }
-      const reason = `${lastLogLines()}${roomLeft(folder)}`
+      const lines = lastLogLines()
+      const reason = `${lines}${roomLeft(folder, lines)}`
       const isOver = isGivenUp() || performance.now() > until || (!patient && hopeless.test(reason))
       if (isOver) {
         if (child.pid !== undefined) await end(child.pid, child.hasEnded)
