@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { findTestBrowser } from './browsers.mjs'
 import { startPostgres, systemPostgres } from './postgres.mjs'
 import { processorTime } from './processor-time.mjs'
+import { missingForRelease } from './release/needs.mjs'
 import { registerRows, unshown } from './specification.mjs'
 import { prepareAll, recordedStatements } from './statements.mjs'
 
@@ -215,6 +216,14 @@ if (inFull) {
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
+
+// Makes the files of a release for this machine's platform, installs, upgrades and removes them.
+if (inFull) {
+  const missing = missingForRelease()
+  const out = join(reports, 'release')
+  if (missing.length > 0) skip('release', missing.join('; '))
+  else suite('release', node, ['tools/release/release.ts', '--out', out])
+}
 
 // Only after a run of all suites in full: otherwise many statements would have no test that passed.
 if (inFull && only.length === 0 && browser) {

@@ -1,5 +1,6 @@
 /** What comes from Debian's archives: a library that Node.js needs, and a bare system for tests. */
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -9,7 +10,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { demandRoom, type Release, ReleaseRefused, run } from './artefact.ts'
+import { demandRoom, type Release, run } from './artefact.ts'
 
 const suite = 'bookworm'
 
@@ -71,19 +72,21 @@ export async function unpackLibatomic(
 /**
  * A new folder with a bare Debian, by debootstrap from the archive that this machine itself uses.
  * Only root can make one.
+ * @param more packages besides the least that Debian consists of
  */
-export async function bareDebian({ cache, work, say }: Release, name: string): Promise<string> {
-  if (process.getuid?.() !== 0)
-    throw new ReleaseRefused(
-      'The tests of the release make a bare Debian: run them as root, or with --no-test',
-    )
-  const packed = join(cache, `debian-${suite}.tar`)
+export async function bareDebian(
+  { cache, work, say }: Release,
+  name: string,
+  more: readonly string[] = [],
+): Promise<string> {
+  const packed = join(cache, `${['debian', suite, ...more].join('-')}.tar`)
   if (!existsSync(packed)) {
     demandRoom(cache, 1e9)
-    say(`  making a bare Debian (${suite})`)
+    say(`  making a bare Debian (${[suite, ...more].join(', ')})`)
     const making = mkdtempSync(join(cache, 'debian-'))
     try {
-      await run('debootstrap', ['--variant=minbase', suite, making, await mirror()])
+      const packages = more.length > 0 ? [`--include=${more.join(',')}`] : []
+      await run('debootstrap', ['--variant=minbase', ...packages, suite, making, await mirror()])
       await run('tar', ['-cf', `${packed}.new`, '-C', making, '--exclude=./var/cache/apt/*', '.'])
       await run('mv', [`${packed}.new`, packed])
     } finally {
@@ -92,8 +95,10 @@ export async function bareDebian({ cache, work, say }: Release, name: string): P
   }
   const root = join(work, name)
   demandRoom(work, 1.5e9)
-  mkdirSync(root, { mode: 0o755 })
+  mkdirSync(root)
   await run('tar', ['-xf', packed, '-C', root])
+  // The archive has the rights of the temporary folder from which it was made.
+  chmodSync(root, 0o755)
   return root
 }
 

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { platforms } from './platforms.ts'
 import { hasIntegrity } from './packages.ts'
 import { nfpmSettings } from './deb/deb.ts'
+import { machinesOf } from './trial/contents.ts'
 import { commandsBelow, scriptOf } from './trial/page.ts'
 import { readUnit } from './deb/unit.ts'
 
@@ -50,6 +51,15 @@ test('each platform gets the Node.js and the PostgreSQL that npm installs there'
       const { os, cpu } = packages[`node_modules/${part}`]!
       expect([part, `${[os].flat().join()}-${[cpu].flat().join()}`]).toEqual([part, name])
     }
+})
+
+test('the processors of a program are read from its header', () => {
+  const header = (hex: string) => Buffer.from(hex.padEnd(128, '0'), 'hex')
+  expect(machinesOf(header('7f454c4602010100000000000000000003003e00'))).toEqual([0x3e])
+  expect(machinesOf(header('cffaedfe0c000001000000000600000010000000'))).toEqual([0x100000c])
+  const both = `cafebabe00000002${'01000007'.padEnd(40, '0')}${'0100000c'.padEnd(40, '0')}`
+  expect(machinesOf(header(both))).toEqual([0x1000007, 0x100000c])
+  expect(machinesOf(header('23212f62696e2f7368'))).toEqual([])
 })
 
 test('the Debian package has files of the repository, and a prerelease sorts before its release', () => {

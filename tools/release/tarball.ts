@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type Artefact, demandRoom, type Release, run } from './artefact.ts'
 import { programFolder } from './program.ts'
+import { checkContents } from './trial/contents.ts'
 import { tryTarball } from './trial/tarball.ts'
 
 /** What a folder and its archive take. */
@@ -61,8 +62,10 @@ export const tarball: Artefact = {
     }
     return names
   },
-  test: (release) =>
-    tryTarball(release, async (version, out) =>
+  async test(release) {
+    for (const platform of release.platforms) await checkContents(release, platform)
+    await tryTarball(release, async (version, out) =>
       pack({ ...release, out }, await programFolder(release, 'linux-x64', version)),
-    ),
+    )
+  },
 }

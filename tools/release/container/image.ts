@@ -98,10 +98,9 @@ export const image: Artefact = {
   name: 'image',
   async make(release) {
     const names: string[] = []
-    for (const processor of (process.env.ONLY ?? Object.keys(processors).join()).split(
-      ',',
-    ) as Processor[])
-      names.push(await makeImage(release, processor))
+    for (const processor of Object.keys(processors) as Processor[])
+      if (release.platforms.includes(`linux-${processor}`))
+        names.push(await makeImage(release, processor))
     return names
   },
   test: (release) =>

@@ -8,7 +8,17 @@ import { join } from 'node:path'
 import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'
 import { freePort } from '../../processes.ts'
 import { type Release, run } from '../artefact.ts'
-import { admin, signedIn, signInByBrowser } from '../trial/fleet.ts'
+import {
+  admin,
+  beginCluster,
+  type Fleet,
+  isRunning,
+  signedIn,
+  signInByBrowser,
+  startFleet,
+  untilReady,
+} from '../trial/fleet.ts'
+import { clockRefused, unsetClock } from '../trial/root.ts'
 import {
   type How,
   makeVolume,
@@ -73,6 +83,9 @@ async function tryTrouble(image: Unpacked, how: How): Promise<void> {
   const open = await runInContainer(image, image.process.args, how)
   assert.equal(open.code, 2)
   assert.match(open.err, /HOST is 0\.0\.0\.0, which others can reach: set STEELYARD_TLS_CERT/)
+  const early = await runInContainer(image, image.process.args, { ...how, env: unsetClock })
+  assert.equal(early.code, 1)
+  assert.match(early.err, clockRefused)
   // A volume that the user may not write to, as without `fsGroup`.
   const foreign = `${how.volume}-foreign`
   mkdirSync(foreign, { mode: 0o755 })
@@ -85,11 +98,13 @@ async function tryTrouble(image: Unpacked, how: How): Promise<void> {
   assert.match(refused.err, /STEELYARD_DATA is .*can't be written to.*belongs to the user with/)
 }
 
+interface Next {
+  readonly version: string
+  readonly archive: string
+}
+
 /** @param makeNext makes the image of the next version */
-export async function tryImage(
-  release: Release,
-  makeNext: () => Promise<{ readonly version: string; readonly archive: string }>,
-): Promise<void> {
+export async function tryImage(release: Release, makeNext: () => Promise<Next>): Promise<void> {
   const { out, version, work, say } = release
   const name = `steelyard-${version}-image-linux-${process.arch}.tar`
   say('  unpacking')
@@ -100,7 +115,24 @@ export async function tryImage(
   await tryShell(image, { volume })
   await tryTrouble(image, { volume })
 
-  const env = { HOST: '127.0.0.1', PORT: String(await freePort()) }
+  const fleet = await startFleet(release, 'fleet-of-image')
+  try {
+    await useImage(release, image, volume, fleet, makeNext)
+  } finally {
+    await fleet.stop()
+  }
+}
+
+/** Uses a container, kills it, and upgrades it while a cluster is created. */
+async function useImage(
+  release: Release,
+  image: Unpacked,
+  volume: string,
+  fleet: Fleet,
+  makeNext: () => Promise<Next>,
+): Promise<void> {
+  const { work, say } = release
+  const env = { HOST: '127.0.0.1', PORT: String(await freePort()), ...fleet.settings }
   const how = { volume, env }
   const user = ['/usr/bin/steelyard', 'user', 'add', '--first', admin.email]
   const added = await runInContainer(image, user, { ...how, input: `${admin.password}\n` })
@@ -117,9 +149,14 @@ export async function tryImage(
   say('  killing it, and starting it again')
   await one.end('SIGKILL')
   const again = await startContainer(image, how)
-  await (
-    await signedIn(again.url)
-  )(datacenterGet, { params: { id } })
+  const call = await signedIn(again.url)
+  await call(datacenterGet, { params: { id } })
+
+  const next = await makeNext()
+  const newer = await unpackImage(release, next.archive, next.version)
+  say('  beginning a cluster')
+  const begun = await beginCluster(call, fleet)
+  assert.equal(await isRunning(call, begun), true)
   assert.equal(await again.end('SIGTERM'), 0)
 
   say('  the key as a secret that root mounts')
@@ -131,16 +168,14 @@ export async function tryImage(
   rmSync(join(volume, 'key'))
   const secret = { ...how, files, env: { ...how.env, STEELYARD_KEY_FILE: '/etc/steelyard/key' } }
 
-  const next = await makeNext()
-  say(`  upgrading to ${next.version}`)
-  const newer = await unpackImage(release, next.archive, next.version)
+  say(`  upgrading to ${next.version} during an operation`)
   const two = await startContainer(newer, secret)
   const cli = await runInContainer(newer, ['/usr/bin/steelyard', '--version'], { volume })
   assert.equal(cli.out.trim(), `steelyard ${next.version}`)
   await signInByBrowser(two.url)
-  await (
-    await signedIn(two.url)
-  )(datacenterGet, { params: { id } })
+  const callNewer = await signedIn(two.url)
+  await callNewer(datacenterGet, { params: { id } })
+  await untilReady(callNewer, begun)
   assert.equal(await two.end('SIGTERM'), 0)
   assert.deepEqual(globSync('postgres/postmaster.pid', { cwd: volume }), [])
 

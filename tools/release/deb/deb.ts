@@ -9,6 +9,7 @@ import { goProgram } from '../go-program.ts'
 import { type Platform, platforms } from '../platforms.ts'
 import { programFolder } from '../program.ts'
 import { tryDeb } from './try-deb.ts'
+import { tryService } from './try-service.ts'
 
 const nfpm = 'github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2'
 
@@ -100,5 +101,9 @@ export const deb: Artefact = {
       names.push(await makeDeb(release, platform, release.version, release.out))
     return names
   },
-  test: (release) => tryDeb(release, (version, out) => makeDeb(release, 'linux-x64', version, out)),
+  async test(release) {
+    const makeNext = (version: string, out: string) => makeDeb(release, 'linux-x64', version, out)
+    await tryDeb(release, makeNext)
+    await tryService(release, makeNext)
+  },
 }

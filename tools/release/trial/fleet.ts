@@ -4,27 +4,33 @@ import { chromium } from 'playwright-core'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { serverConfirm, serverList } from '#contract/servers/servers.ts'
-import { authorize } from '#contract/sessions.ts'
+import { accessTokenLifetimeSeconds, authorize } from '#contract/sessions.ts'
 import { freeBlock } from '../../../e2e/free-block.ts'
 import { apiClient, type Caller } from '../../api-client.ts'
 import { findTestBrowser } from '../../browsers.mjs'
 import { freePort, run } from '../../processes.ts'
 import { addSimulated, everyServer } from '../../simulated.ts'
-import { type Release, ReleaseRefused } from '../artefact.ts'
+import type { Release } from '../artefact.ts'
 
 export const admin = { email: 'you@example.com', password: 'a password for the release' }
 
-/** The API as the first user. */
+/** The API as the first user, who signs in again before the access token expires. */
 export async function signedIn(url: string): Promise<Caller> {
-  const { accessToken } = await apiClient(url).call(authorize, { body: admin })
-  return apiClient(url, accessToken).call
+  const signIn = async () => {
+    const { accessToken } = await apiClient(url).call(authorize, { body: admin })
+    const renewAt = performance.now() + accessTokenLifetimeSeconds * 500
+    return { call: apiClient(url, accessToken).call, renewAt }
+  }
+  let session = await signIn()
+  return async (operation, asked) => {
+    if (performance.now() > session.renewAt) session = await signIn()
+    return session.call(operation, asked)
+  }
 }
 
 /** Signs in through the console in a real browser. */
 export async function signInByBrowser(url: string): Promise<void> {
-  const executablePath = findTestBrowser()
-  if (!executablePath)
-    throw new ReleaseRefused('The tests of the release need a browser: apt-get install chromium')
+  const executablePath = findTestBrowser()!
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
     const page = await browser.newPage({ baseURL: url })

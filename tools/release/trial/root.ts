@@ -14,6 +14,11 @@ export interface How {
   readonly before?: string
 }
 
+/** Settings with which a program's clock says 1970, as that of a machine without a battery. */
+export const unsetClock = { NODE_OPTIONS: '--import=data:text/javascript,Date.now=()=>0' }
+/** What the program then says. */
+export const clockRefused = /^This machine's clock says 1970-01-01T\S+ Set it first/m
+
 /** Arguments of unshare(1), which becomes the program itself, so that signals reach the program. */
 function command(
   folder: string,

@@ -19,11 +19,64 @@ import {
 } from './fleet.ts'
 import { buildNext } from './next.ts'
 import { commandsBelow, scriptOf } from './page.ts'
-import { inRoot, killAt, mustRun, startInRoot } from './root.ts'
+import {
+  clockRefused,
+  inRoot,
+  killAt,
+  mustRun,
+  type Started,
+  startInRoot,
+  unsetClock,
+} from './root.ts'
 
 const reader = 'reader'
 const password = `${admin.password}\n`
 const launcher = '~/steelyard/current/steelyard'
+
+/** Signs in by the command line in the network namespace of a running Steelyard. */
+async function useCommandLine(root: string, { child, url }: Started): Promise<void> {
+  const inside = ['--target', String(child.pid), '--mount', '--net', '--']
+  const asReader = ['chroot', `--userspec=${reader}:`, root, 'env', '-i', `HOME=/home/${reader}`]
+  const login = `${launcher} login ${admin.email} --password-stdin --url ${url} && ${launcher} user list`
+  const shell = ['PATH=/usr/bin:/bin', 'sh', '-c', login]
+  const told = await run('nsenter', [...inside, ...asReader, ...shell], { input: password })
+  assert.match(told, new RegExp(admin.email))
+}
+
+/** Machines that lack something: room for the data, the time, IPv4. */
+async function tryMachines(
+  root: string,
+  start: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const small = { ...env, STEELYARD_DATA: `/home/${reader}/small` }
+  await mustRun(root, 'mkdir ~/small', { as: reader })
+  const full = await inRoot(root, start, {
+    as: reader,
+    env: small,
+    before: `mount -t tmpfs -o size=20m,mode=0700,uid=$(stat -c %u "$1/home/${reader}"),gid=$(stat -c %g "$1/home/${reader}") tmpfs "$1/home/${reader}/small"`,
+  })
+  assert.equal(full.code, 1)
+  assert.match(full.err, /The disk with \S+ is full: make room/)
+
+  const early = await inRoot(root, start, { as: reader, env: { ...small, ...unsetClock } })
+  assert.equal(early.code, 1)
+  assert.match(early.err, clockRefused)
+
+  const other = {
+    STEELYARD_DATA: `/home/${reader}/other`,
+    STEELYARD_ADMIN_EMAIL: admin.email,
+    STEELYARD_ADMIN_PASSWORD: admin.password,
+  }
+  const alone = { as: reader, offline: true, before: 'ip address delete 127.0.0.1/8 dev lo' }
+  const lacking = await inRoot(root, start, { ...alone, env: other })
+  assert.equal(lacking.code, 1)
+  assert.match(lacking.err, /no interface of this machine has that address: set HOST/)
+  const six = await startInRoot(root, start, { ...alone, env: { ...other, HOST: '::1' } })
+  assert.match(six.url, /^http:\/\/\[::1\]:/)
+  await useCommandLine(root, six)
+  await six.stop()
+}
 
 export async function tryTarball(
   release: Release,
@@ -44,17 +97,7 @@ export async function tryTarball(
     input: password,
     offline: true,
   })
-  const inside = ['--target', String(first.child.pid), '--mount', '--net', '--']
-  const asReader = ['chroot', `--userspec=${reader}:`, root, 'env', '-i', `HOME=/home/${reader}`]
-  const login = `${launcher} login ${admin.email} --password-stdin --url ${first.url} && ${launcher} user list`
-  const told = await run(
-    'nsenter',
-    [...inside, ...asReader, 'PATH=/usr/bin:/bin', 'sh', '-c', login],
-    {
-      input: password,
-    },
-  )
-  assert.match(told, new RegExp(admin.email))
+  await useCommandLine(root, first)
   await first.stop()
 
   say('  signing in with a browser')
@@ -65,7 +108,7 @@ export async function tryTarball(
     const one = await startInRoot(root, start, { as: reader, env })
     await signInByBrowser(one.url)
 
-    say('  trouble: a taken port, a folder of another user, a full disk')
+    say('  trouble: a taken port, a folder of another user, full disks, a clock, no IPv4')
     const elsewhere = { ...env, STEELYARD_DATA: `/home/${reader}/elsewhere` }
     const taken = await inRoot(root, start, { as: reader, env: elsewhere })
     assert.equal(taken.code, 1)
@@ -75,6 +118,8 @@ export async function tryTarball(
     const refused = await inRoot(root, start, { as: reader, env: foreign })
     assert.equal(refused.code, 2)
     assert.match(refused.err, /\/srv\/other.*belongs to the user with the id 0: start Steelyard as/)
+
+    await tryMachines(root, start, env)
 
     const next = await buildNext(release)
     const nextArchive = await packNext(next, home)
