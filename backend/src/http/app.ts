@@ -19,6 +19,7 @@ import { addHeaders, securityHeaders } from './headers.ts'
 import { healthRoutes } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
+import { methodsOfPaths } from './openapi/methods.ts'
 import { openapiRoutes } from './openapi.ts'
 import { queryOf } from './query.ts'
 import { limitServer, serverOptions } from './server-options.ts'
@@ -129,32 +130,34 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   )
   refuseAmbiguous(app)
   allowOrigins(app, config.consoleOrigins)
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
-  })
-  let patterns: { pattern: RegExp; allowed: ReadonlySet<string> }[] = []
+  const methods = methodsOfPaths(app)
+  /** The error of a method that the path doesn't have, after the header with those that it has. */
+  const wrongMethod = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    allowed: ReadonlySet<string>,
+  ): Problem => {
+    void reply.header('allow', [...allowed].toSorted().join(', '))
+    return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
+  }
   /**
    * The error for a path that nothing serves. For methods other than GET it is sent before the body
    * is read.
    */
   const nothingThere = (request: FastifyRequest, reply: FastifyReply): Problem | undefined => {
     const path = request.url.split('?', 1)[0]!
-    const allowed = new Set<string>()
-    for (const { pattern, allowed: some } of patterns)
-      if (pattern.test(path)) for (const method of some) allowed.add(method)
-    if (allowed.size > 0) {
-      void reply.header('allow', [...allowed].toSorted().join(', '))
-      return new Problem('method_not_allowed', `${request.method} is not allowed for this path`)
-    }
+    const allowed = methods.of(path)
+    if (allowed) return wrongMethod(request, reply, allowed)
     const page = request.method === 'GET' || request.method === 'HEAD'
     return isForPage(request) || (page && files.isPage(path))
       ? undefined
       : new Problem('not_found', 'There is no such path')
   }
-  app.addHook('onRequest', (request, reply, done) =>
-    done(request.is404 ? nothingThere(request, reply) : undefined),
-  )
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) return done(nothingThere(request, reply))
+    const allowed = methods.meant(request.routeOptions.url, request.url)
+    done(allowed && wrongMethod(request, reply, allowed))
+  })
   limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
   guard(app, parts)
   app.addHook('onResponse', (request, reply, done) => {
@@ -183,10 +186,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   wellKnown(app, parts)
   serveConsole(app, files, () => parts.lastEvent())
 
-  patterns = [...methods].map(([url, allowed]) => ({
-    pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`),
-    allowed,
-  }))
   // `nothingThere` has refused every other path. The console shows its page, or that there is none.
   app.setNotFoundHandler((request, reply) => files.sendIndex(request, reply, parts.lastEvent()))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)

@@ -30,7 +30,7 @@ test('an error is a problem of RFC 9457 for those who accept one, with the same 
     })
     const { request_id, ...fields } = JSON.parse(body) as Record<string, unknown>
     expect([statusCode, typeof request_id]).toEqual([401, 'string'])
-    return { media: String(headers['content-type']).split(';')[0], fields }
+    return { media: headers['content-type'], fields }
   }
   const usual = await answer('application/json')
   expect(usual.media).toBe('application/json')

@@ -155,22 +155,23 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   if (seconds !== undefined)
     void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
-  if (acceptsProblem(request.headers.accept)) {
-    // The type says nothing more than the status (RFC 9457 §4.2.1); `code` does.
-    const problemDetails = {
-      type: 'about:blank',
-      title: STATUS_CODES[status],
-      status,
-      detail: problem.message,
-      ...body,
-    }
-    void reply
-      .status(status)
-      .type('application/problem+json; charset=utf-8')
-      .send(JSON.stringify(problemDetails))
-    return
-  }
-  void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  const isProblem = acceptsProblem(request.headers.accept)
+  const sent = isProblem
+    ? {
+        // The type says nothing more than the status (RFC 9457 §4.2.1); `code` does.
+        type: 'about:blank',
+        title: STATUS_CODES[status],
+        status,
+        detail: problem.message,
+        ...body,
+      }
+    : body
+  // Bytes, because Fastify would add a charset to the type of a text. JSON has none (RFC 8259 §11),
+  // and clients that oapi-codegen makes tell the two forms apart by the exact type.
+  void reply
+    .status(status)
+    .type(isProblem ? 'application/problem+json' : 'application/json')
+    .send(Buffer.from(JSON.stringify(sent)))
 }
 
 /** Whether a header `Accept` names problem details (RFC 9457), and doesn't refuse them. */

@@ -315,13 +315,7 @@ test.each(paths)(
   '%s returns 405 for an unsupported method, with the supported ones',
   async (path) => {
     const url = path.replaceAll(/\{\w+\}/g, server)
-    // The methods of all operations that match the URL: `/v1/nodes/patches` also matches
-    // `/v1/nodes/{id}`.
-    const has = new Set(
-      allOperations
-        .filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url))
-        .map((o) => o.method as string),
-    )
+    const has = new Set(allOperations.filter((o) => o.path === path).map((o) => o.method as string))
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       if (has.has(method)) continue
       const response = await backend.app.inject({
@@ -331,9 +325,11 @@ test.each(paths)(
       })
       expect(response.statusCode, `${method} ${url}`).toBe(405)
       expect(checkProblem(response).code).toBe('method_not_allowed')
-      expect(String(response.headers['allow']).split(', ')).toEqual(
-        expect.arrayContaining([...has]),
-      )
+      expect(
+        String(response.headers['allow'])
+          .split(', ')
+          .filter((one) => one !== 'HEAD'),
+      ).toEqual([...has].toSorted())
     }
   },
 )

@@ -95,7 +95,7 @@ export const refuseMalformed =
       ...headers,
       'cache-control': 'no-store',
       'x-request-id': request_id,
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
     }

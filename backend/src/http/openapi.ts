@@ -5,8 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations, allWords, variantsOf } from '#contract/all.ts'
-import { errors, relatedKinds } from '#contract/errors.ts'
-import { joinPath } from '#contract/join-tokens.ts'
+import { errors } from '#contract/errors.ts'
 import {
   answersWith,
   errorsOf,
@@ -14,6 +13,8 @@ import {
   takesBody,
   type Words,
 } from '#contract/operation.ts'
+import { comeBack, errorContent, errorSchemas } from './openapi/error-answers.ts'
+import { openPaths } from './openapi/open-paths.ts'
 
 type Json = Record<string, unknown>
 
@@ -37,14 +38,18 @@ export interface Schema extends Pick<z.core.JSONSchema.JSONSchema, Simple | Boun
   properties?: Record<string, Schema>
   additionalProperties?: Schema | boolean
 }
-type Parameter = {
+export type Parameter = {
   name: string
   in: string
   required: boolean
   description?: string
   schema: Schema
 }
-type Content = Record<string, { schema: Schema; example?: unknown }>
+/**
+ * Bodies by media type. YAML has no schema: for a reader of the document a schema would describe
+ * the parsed value, and not the text that clients save.
+ */
+export type Content = Record<string, { schema?: Schema; example?: unknown }>
 type Response = { description: string; headers?: object; content?: Content }
 /** One call of the document. */
 export interface Call {
@@ -135,6 +140,24 @@ function tidy({ prefixItems, ...whole }: Json, call: string): Schema {
   )
 }
 
+/**
+ * A schema of responses, which a later version may extend: the code that some generators write for
+ * a closed object fails on a field that it doesn't know.
+ */
+function open(schema: Schema): Schema {
+  const inside = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(inside)
+      : typeof value === 'object' && value !== null
+        ? open(value)
+        : value
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => key !== 'additionalProperties' || value !== false)
+      .map(([key, value]) => [key, inside(value)]),
+  )
+}
+
 /** The shared schemas by name, in the order in which they were found. */
 type Components = Map<string, Schema>
 
@@ -150,9 +173,12 @@ const schemaOf = (
     target: 'draft-2020-12',
     metadata: named,
   }) as Json
-  for (const [name, one] of Object.entries($defs as Record<string, Json>))
-    if (!components.has(name)) components.set(name, tidy(one, io === 'input' ? call : ''))
-  return tidy(rest, io === 'input' ? call : '')
+  const answered = io === 'output'
+  for (const [name, one] of Object.entries($defs as Record<string, Json>)) {
+    const known = components.get(name) ?? tidy(one, answered ? '' : call)
+    components.set(name, answered ? open(known) : known)
+  }
+  return answered ? open(tidy(rest, '')) : tidy(rest, call)
 }
 
 /** The request headers that the server reads, except the one with the access token. */
@@ -225,13 +251,6 @@ const etag = {
     schema: { type: 'string', examples: ['"3"'] },
   },
 }
-const comeBack = {
-  'Retry-After': {
-    description: 'Seconds after which to try again.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-}
-
 function parameters(operation: Operation, components: Components): Parameter[] {
   const of = (where: 'path' | 'query', from: z.core.$ZodType): Parameter[] => {
     const { properties = {}, required = [] } = schemaOf(from, 'input', operation.name, components)
@@ -262,8 +281,12 @@ function answerOf(operation: Operation, components: Components): Schema {
   return others.length === 0 ? usual! : { anyOf: [usual!, ...others] }
 }
 
+function contentOf(operation: Operation, components: Components): Content[string] {
+  if (operation.media === 'application/json') return { schema: answerOf(operation, components) }
+  return operation.media === 'application/yaml' ? {} : { schema: { type: 'string' } }
+}
+
 function responses(operation: Operation, components: Components): Call['responses'] {
-  const json = operation.media === 'application/json'
   const success: Response =
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
@@ -273,11 +296,7 @@ function responses(operation: Operation, components: Components): Call['response
               ? 'Started. Poll the operation, or read its changes from `/v1/events`.'
               : 'Success.',
           ...(isVersioned(operation) && { headers: etag }),
-          content: {
-            [operation.media]: {
-              schema: json ? answerOf(operation, components) : { type: 'string' },
-            },
-          },
+          content: { [operation.media]: contentOf(operation, components) },
         }
   const byStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   return {
@@ -292,90 +311,11 @@ function responses(operation: Operation, components: Components): Call['response
         {
           description: all.map((code) => `\`${code}\`: ${errors[code].means}`).join('\n'),
           ...((status === 429 || status === 503) && { headers: comeBack }),
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          content: errorContent,
         },
       ]),
     ),
   }
-}
-
-const jsonOf = (schema: Schema): Content => ({ 'application/json': { schema } })
-const textOf = (media: string): Content => ({ [media]: { schema: { type: 'string' } } })
-const verdict = (ok: boolean, more: Record<string, Schema> = {}): Schema => ({
-  type: 'object',
-  required: ['ok', ...Object.keys(more)],
-  properties: { ok: { const: ok }, ...more },
-})
-
-const get = (
-  operationId: string,
-  tag: string,
-  summary: string,
-  responses: Call['responses'],
-  parameters: Parameter[] = [],
-): Record<string, Call> => ({
-  get: { operationId, summary, tags: [tag], parameters, responses, security: [] },
-})
-const asked = (name: string, description: string, schema: Schema, where = 'query'): Parameter => ({
-  name,
-  in: where,
-  required: where === 'path',
-  description,
-  schema,
-})
-
-/**
- * Routes outside of the contract, for machines: health, metrics, and the announcement of a booting
- * server.
- */
-const openPaths: Readonly<Record<string, Record<string, Call>>> = {
-  '/healthz': get('healthz', 'health', 'Whether the process answers at all.', {
-    200: { description: 'The process answers.', content: jsonOf(verdict(true)) },
-  }),
-  '/readyz': get(
-    'readyz',
-    'health',
-    'Whether the process can serve requests: the database answers.',
-    {
-      200: { description: 'The process can serve requests.', content: jsonOf(verdict(true)) },
-      503: {
-        description: 'The process cannot serve requests now; `reason` says why.',
-        headers: comeBack,
-        content: jsonOf(verdict(false, { reason: { type: 'string' } })),
-      },
-    },
-  ),
-  '/metrics': get('metrics', 'health', 'Counters and gauges in the text format of Prometheus.', {
-    200: { description: 'Success.', content: textOf('text/plain') },
-    403: { description: 'The caller is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
-  }),
-  [`${joinPath}{token}`]: get(
-    'join',
-    'join',
-    'Called by a server that was booted with a prepared image, to announce itself. Talos fills in the variables of the kernel command line.',
-    {
-      200: {
-        description:
-          'A harmless machine configuration document, whatever the request: any other response would keep the machine out of maintenance mode.',
-        content: textOf('application/yaml'),
-      },
-      503: {
-        description: 'It is not known yet whether the token is valid: Talos retries.',
-        headers: comeBack,
-        content: jsonOf({ $ref: '#/components/schemas/Error' }),
-      },
-    },
-    [
-      asked('token', 'The join token that the image carries.', { type: 'string' }, 'path'),
-      asked(
-        'uuid',
-        'System UUID of the machine. An announcement without a UUID registers nothing.',
-        { type: 'string', format: 'uuid' },
-      ),
-      asked('serial', 'Serial number of the machine.', { type: 'string' }),
-      asked('mac', 'MAC address of the interface that sends the request.', { type: 'string' }),
-    ],
-  ),
 }
 
 const description = `The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.
@@ -383,40 +323,6 @@ const description = `The API of Steelyard, the control plane for bare-metal serv
 Sign in by \`authorize\` and send the access token as \`Authorization: Bearer …\`; after ten minutes get another by \`authorizeRefresh\`.
 Lists return \`{items, page, per_page, total}\`. A call that takes longer returns 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.
 Errors have the schema \`Error\`. A request that accepts \`application/problem+json\` gets them in this form (RFC 9457), with the same fields beside \`type\`, \`title\`, \`status\` and \`detail\`.`
-
-const error: Schema = {
-  type: 'object',
-  description: 'The body of every error response.',
-  required: ['error', 'code', 'request_id'],
-  properties: {
-    error: { type: 'string', description: 'The message for users.' },
-    code: {
-      type: 'string',
-      enum: Object.keys(errors),
-      description: 'The error code, for programs.',
-    },
-    fields: {
-      type: 'object',
-      description: 'One message per invalid field, by the path of the field: `servers.0.role`.',
-      additionalProperties: { type: 'string' },
-    },
-    related: {
-      type: 'object',
-      description: 'The object that the request conflicts with.',
-      required: ['kind', 'id', 'name'],
-      properties: {
-        kind: { type: 'string', enum: [...relatedKinds] },
-        id: { type: 'string', format: 'uuid' },
-        name: { type: 'string' },
-      },
-    },
-    request_id: {
-      type: 'string',
-      format: 'uuid',
-      description: 'Id of the request, also in the log and in the header `X-Request-Id`.',
-    },
-  },
-}
 
 const tagsOf = (paths: Readonly<Record<string, Record<string, Call>>>): string[] =>
   [
@@ -463,7 +369,7 @@ export function openapiDocument(version: string) {
       securitySchemes: { session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: {
         ...Object.fromEntries([...components].toSorted(([a], [b]) => a.localeCompare(b))),
-        Error: error,
+        ...errorSchemas,
       },
     },
   }

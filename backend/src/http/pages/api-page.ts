@@ -99,7 +99,7 @@ function section(method: string, path: string, call: Call): string {
     const [media, answer] = Object.entries(content ?? {})[0] ?? []
     const shown =
       answer && Number(status) < 300
-        ? `${media === 'application/json' ? '' : code(media ?? '')}${shape(answer.schema)}`
+        ? `${media === 'application/json' ? '' : code(media ?? '')}${answer.schema ? shape(answer.schema) : ''}`
         : ''
     return `<dt>${status}</dt><dd><span class="means">${prose(description)}</span>${shown}</dd>`
   })
@@ -107,7 +107,7 @@ function section(method: string, path: string, call: Call): string {
   return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escape(path)}</code> <span>${prose(call.summary)}</span></summary>
 <p>${needs(call)}.${path.startsWith('/v1/') ? ` Named <code>${call.operationId}</code> in the contract and in the audit log.` : ''}</p>${curl(method, path, call)}
 ${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : ''}
-${body ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
+${body?.schema ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
 <h3>Responses</h3><dl>${answers.join('')}</dl></details>`
 }
 
@@ -132,7 +132,7 @@ function page(version: string): string {
       `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
-<body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>.
+<body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
 Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>. <a href="/docs">All documentation</a>.</p>
 <nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }

@@ -253,7 +253,7 @@ test('a browser gets the console, with 404 where the console has no page; other 
     'text/html; charset=utf-8',
   ])
   for (const url of none.filter((one) => !one.includes('%')))
-    expect(await asProgram(url)).toEqual([url, 404, 'application/json; charset=utf-8'])
+    expect(await asProgram(url)).toEqual([url, 404, 'application/json'])
   expect((await app.inject({ url: '/no/such/page' })).json()).toMatchObject({
     code: 'not_found',
     error: 'There is no such path',
