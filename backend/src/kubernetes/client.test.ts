@@ -3,6 +3,7 @@ import { createServer } from 'node:https'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { reader } from '../reading/reader.ts'
+import type { Attributes, SpanOptions, Tracing } from '../tracing/tracing.ts'
 import { kubernetes, kubernetesPort } from './client.ts'
 import { KubernetesError } from './answers.ts'
 
@@ -126,4 +127,37 @@ test('a response that does not end is aborted', async () => {
   await expect(api.get('/x', signal)).rejects.toThrow(
     new KubernetesError('alpha: the API server sent more than 8 MiB'),
   )
+})
+
+test('a call is a span with its method, address and status, and never with its path', async () => {
+  const ended: unknown[] = []
+  const tracing = {
+    child: (name: string, { attributes }: SpanOptions = {}) => {
+      const all: Record<string, unknown> = { ...attributes }
+      return {
+        set: (more: Attributes) => void Object.assign(all, more),
+        within: <T>(act: () => T) => act(),
+        end: (failure?: string) => void ended.push({ name, failure, ...all }),
+      }
+    },
+  } as Tracing
+  const traced = kubernetes(
+    [{ name: 'alpha', address }],
+    { ...client, ca: authority.crt },
+    { dial: { check: () => ({ ok: true }) }, read: reader(), tracing },
+  )
+  answer = json({ kind: 'Status', message: 'a secret' }, 403)
+  await expect(traced.get('/api/v1/namespaces/of-a-customer', signal)).rejects.toThrow('a secret')
+  answer = (_, reply) => void reply.destroy()
+  await expect(traced.get('/x', signal)).rejects.toThrow(KubernetesError)
+  const to = {
+    name: 'kubernetes GET',
+    'http.request.method': 'GET',
+    'server.address': address,
+    'server.port': kubernetesPort,
+  }
+  expect(ended).toEqual([
+    { ...to, failure: 'status 403', 'http.response.status_code': 403 },
+    { ...to, failure: 'KubernetesError' },
+  ])
 })

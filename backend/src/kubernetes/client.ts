@@ -12,6 +12,8 @@ import { readJson, UnreadableJson } from '../reading/json.ts'
 import type { Reader } from '../reading/reader.ts'
 import { sentBy } from '../reading/asker.ts'
 import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
+import { ofHttp, tracedRequest } from '../tracing/requests.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 import { lineFilter } from './lines.ts'
 import {
   type Reply,
@@ -73,13 +75,14 @@ export interface KubernetesParts {
   readonly dial: Pick<DialPolicy, 'check'>
   /** Reads long responses. */
   readonly read: Reader
+  readonly tracing?: Tracing | undefined
 }
 
 /** `targets` are tried in order, starting with the one that answered last. */
 export function kubernetes(
   targets: readonly KubernetesTarget[],
   credentials: Credentials,
-  { dial, read }: KubernetesParts,
+  { dial, read, tracing }: KubernetesParts,
 ) {
   let first = 0
   const who = sentBy(targets.map(({ address }) => address).join(' '))
@@ -100,7 +103,13 @@ export function kubernetes(
   const one = (target: KubernetesTarget, call: Call, signal: AbortSignal) => {
     const verdict = dial.check(target.address, kubernetesPort)
     if (!verdict.ok) return Promise.reject(new KubernetesError(verdict.reason))
-    return send(target, credentials, call, signal)
+    const { method } = call
+    return tracedRequest(
+      tracing,
+      { name: `kubernetes ${method}`, host: target.address, port: kubernetesPort, method },
+      () => send(target, credentials, call, signal),
+      ({ status }) => ofHttp(status),
+    )
   }
 
   /**

@@ -31,7 +31,7 @@ const usualPort = { starttls: 587, tls: 465, none: 25 } as const
 
 type ChannelParts = Pick<
   Platform,
-  'db' | 'clock' | 'config' | 'engine' | 'record' | 'tell' | 'vault'
+  'db' | 'clock' | 'config' | 'engine' | 'record' | 'tell' | 'vault' | 'tracing'
 > & { readonly policy: EndpointPolicy }
 export type Channels = ReturnType<typeof channels>
 
@@ -41,7 +41,17 @@ const place = (column: 'secret_sealed' | 'former_sealed', owner: string) => ({
   owner,
 })
 
-export function channels({ db, clock, config, engine, record, tell, vault, policy }: ChannelParts) {
+export function channels({
+  db,
+  clock,
+  config,
+  engine,
+  record,
+  tell,
+  vault,
+  tracing,
+  policy,
+}: ChannelParts) {
   const now = () => new Date(clock.now())
 
   const present = ({
@@ -286,7 +296,7 @@ export function channels({ db, clock, config, engine, record, tell, vault, polic
       const outcome = await send(
         await open(db, row),
         { id: deliveryId, at, content: testContent },
-        { policy, origin: config.publicUrl, now: at, signal },
+        { policy, tracing, origin: config.publicUrl, now: at, signal },
       )
       const took_ms = Math.round(performance.now() - began)
       await inTransaction(db, async (tx) => {

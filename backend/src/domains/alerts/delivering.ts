@@ -35,7 +35,7 @@ export function nextAttempt(
 }
 
 export function delivering(parts: RefreshParts): Reconciler {
-  const { db, config, channels, policy } = parts
+  const { db, config, channels, policy, tracing } = parts
   const refresh = refreshing(parts)
   return {
     queue,
@@ -57,7 +57,7 @@ export function delivering(parts: RefreshParts): Reconciler {
         send(
           await channels.open(db, channel),
           { id: next.id, at: next.created_at, content: next.content as Content },
-          { policy, origin: config.publicUrl, now: at, signal: job.signal },
+          { policy, tracing, origin: config.publicUrl, now: at, signal: job.signal },
         ),
       )
       const took_ms = Math.max(0, Math.round(job.upMs() - began))

@@ -10,7 +10,7 @@ import { refreshMs, send } from './sending.ts'
 import * as deliveries from './store-deliveries.ts'
 import * as store from './store.ts'
 
-export interface RefreshParts extends Pick<Platform, 'db' | 'config'> {
+export interface RefreshParts extends Pick<Platform, 'db' | 'config' | 'tracing'> {
   readonly channels: Pick<Channels, 'open' | 'note'>
   readonly findings: Pick<Findings, 'standing'>
   readonly policy: EndpointPolicy
@@ -21,7 +21,7 @@ export interface RefreshParts extends Pick<Platform, 'db' | 'config'> {
  * nothing is open.
  */
 export const refreshing =
-  ({ db, config, channels, findings, policy }: RefreshParts) =>
+  ({ db, config, tracing, channels, findings, policy }: RefreshParts) =>
   async (channel: store.ChannelRow, job: Job): Promise<number> => {
     const told = await deliveries.told(db)
     const mine = new Set(
@@ -37,7 +37,7 @@ export const refreshing =
     const outcome = await send(
       await channels.open(db, channel),
       { id: randomUUID(), at: now, content: { test: false, items, more: 0 } },
-      { policy, origin: config.publicUrl, now, signal: job.signal },
+      { policy, tracing, origin: config.publicUrl, now, signal: job.signal },
     )
     await job.fence.write(async (tx) => {
       const row = await store.lockChannel(tx, channel.id)

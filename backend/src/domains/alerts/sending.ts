@@ -1,5 +1,7 @@
 /** Sends a message to a channel, in the form of its kind. */
 import type { EndpointPolicy } from '../../endpoints/policy.ts'
+import { tracedRequest } from '../../tracing/requests.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import { type MailServer, sendMail } from './mailing.ts'
 import { cloudEvent, type Content, postableAlerts, subjectOf, textOf } from './message.ts'
 import type { Outcome } from './outcome.ts'
@@ -38,19 +40,42 @@ const json = { 'content-type': 'application/json' }
 const alertsUrl = (url: string): URL =>
   new URL('api/v2/alerts', url.endsWith('/') ? url : `${url}/`)
 
-/**
- * @param now the time of the attempt
- * @throws the reason of `signal`, if it aborts
- */
-export async function send(
+interface Attempt {
+  readonly policy: EndpointPolicy
+  readonly origin: string
+  /** The time of the attempt. */
+  readonly now: Date
+  readonly signal: AbortSignal
+}
+
+/** @throws the reason of `signal`, if it aborts */
+export function send(
+  channel: Opened,
+  message: Message,
+  { tracing, ...attempt }: Attempt & { readonly tracing?: Tracing | undefined },
+): Promise<Outcome> {
+  return tracedRequest(
+    tracing,
+    { name: `channel ${channel.kind}`, ...placeOf(channel) },
+    () => sendTo(channel, message, attempt),
+    ({ status, problem }) => ({ status, failed: problem !== null }),
+  )
+}
+
+const placeOf = (channel: Opened): { host: string; port: number; method?: string } => {
+  if (channel.kind === 'mail') return { host: channel.host, port: channel.port }
+  const { hostname, port, protocol } = new URL(channel.url)
+  return {
+    host: hostname,
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    method: 'POST',
+  }
+}
+
+async function sendTo(
   channel: Opened,
   { id, at, content }: Message,
-  {
-    policy,
-    origin,
-    now,
-    signal,
-  }: { policy: EndpointPolicy; origin: string; now: Date; signal: AbortSignal },
+  { policy, origin, now, signal }: Attempt,
 ): Promise<Outcome> {
   if (channel.kind === 'webhook') {
     const body = cloudEvent({ id, at, origin }, content)

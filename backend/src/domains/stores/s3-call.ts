@@ -10,6 +10,8 @@ import { AwsV4Signer } from 'aws4fetch'
 import { text as printable } from '#talos/client/text.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
+import { ofHttp, tracedRequest } from '../../tracing/requests.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import { StoreError } from './object-store.ts'
 
 export interface S3Settings {
@@ -109,7 +111,11 @@ export async function textOf(answer: IncomingMessage): Promise<string> {
   return collected.bytes().toString('utf8')
 }
 
-export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
+export function s3Calls(
+  settings: S3Settings,
+  policy: EndpointPolicy,
+  tracing: Tracing | undefined,
+) {
   const { endpoint, region, bucket, prefix, pathStyle, accessKeyId, secretAccessKey } = settings
   const base = new URL(endpoint)
   const isEncrypted = base.protocol === 'https:'
@@ -227,7 +233,14 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     async ask(question: S3Question, signal: AbortSignal): Promise<IncomingMessage> {
       for (let tried = 1; ; tried++) {
         try {
-          const answer = await once(question, signal)
+          const { method } = question
+          const port = Number(base.port) || (isEncrypted ? 443 : 80)
+          const answer = await tracedRequest(
+            tracing,
+            { name: `s3 ${method}`, host: base.hostname, port, method },
+            () => once(question, signal),
+            ({ statusCode = 0 }) => ofHttp(statusCode),
+          )
           const status = answer.statusCode ?? 0
           if (status >= 200 && status < 300) return answer
           throw refusalOf(status, await textOf(answer))

@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EndpointPolicy } from '../../endpoints/policy.ts'
 import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import { allTagged, s3Calls, type S3Settings, textOf } from './s3-call.ts'
 
 /**
@@ -48,8 +49,12 @@ async function* partsOf(
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-export function s3Store(settings: S3Settings, policy: EndpointPolicy): ObjectStore {
-  const calls = s3Calls(settings, policy)
+export function s3Store(
+  settings: S3Settings,
+  policy: EndpointPolicy,
+  tracing?: Tracing,
+): ObjectStore {
+  const calls = s3Calls(settings, policy, tracing)
   const done = async (
     question: Parameters<typeof calls.ask>[0],
     signal: AbortSignal,

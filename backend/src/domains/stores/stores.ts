@@ -59,6 +59,7 @@ export function stores({
   tell,
   config,
   vault,
+  tracing,
   uses,
   newestFile,
   isBusy,
@@ -86,6 +87,7 @@ export function stores({
             secretAccessKey: secret!,
           },
           policy,
+          tracing,
         )
 
   const secretOf = async (on: Db | Tx, row: store.StoreRow): Promise<string | undefined> =>
