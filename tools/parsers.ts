@@ -98,7 +98,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
     although:
       'a body of more than 64 KiB with more than 20,000 values or 16 levels is refused before it is parsed; others take less than 200 ms (reading/bombs.test.ts)',
   },
-  'backend/src/domains/subnets/importing.ts': {
+  'backend/src/csv/table.ts': {
     parses: ['csv'],
     on: 'main',
     bytes: mib,
