@@ -146,7 +146,7 @@ describe('servers', () => {
 
 describe('clusters', () => {
   test('the script of docs/api-first-cluster.md creates a cluster, whose escrow file can be opened without Steelyard', async () => {
-    const ran = await node(['docs/first-cluster.mjs', 'first'], {
+    const ran = await node(['docs/programs/first-cluster.mjs', 'first'], {
       env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password },
     })
     expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)

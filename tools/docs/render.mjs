@@ -170,7 +170,7 @@ export function renderDocs(root) {
     pages.set(source, { ...read, source, url: urlOf(source) })
   }
   /** Files that pages show or offer. */
-  const files = new Set(globSync('docs/{images/*.png,*.mjs}', { cwd: root }))
+  const files = new Set(globSync('docs/{images/*.png,*.mjs,programs/*.mjs}', { cwd: root }))
   const broken = []
   const written = new Map()
   for (const page of pages.values()) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Creates a cluster with the API: signs in, chooses free servers, creates the cluster, waits,
 // fetches the kubeconfig. Needs only Node.js 20 or newer. STEELYARD_URL=http://127.0.0.1:8080
-// STEELYARD_EMAIL=… STEELYARD_PASSWORD=… node docs/first-cluster.mjs [NAME] > kubeconfig With
+// STEELYARD_EMAIL=… STEELYARD_PASSWORD=… node docs/programs/first-cluster.mjs [NAME] > kubeconfig With
 // STEELYARD_TOKEN, an API token, it needs neither email nor password.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
