@@ -117,16 +117,24 @@ test('relative paths become absolute, and URLs lose a trailing slash', () => {
 
 test.each([
   ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
+  [
+    'STEELYARD_PUBLIC_URL',
+    'https://example.com/steelyard',
+    "must have no path: Steelyard can't live below a path of another site. Give it a host name of its own",
+  ],
   ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
   [
     'IMAGE_FACTORY_URL',
     'https://me:secret@factory.example.com',
     'must hold no user name and no password',
   ],
-])('a URL with a query, a fragment or credentials is refused: %s=%s', (name, value, why) => {
-  const refused = problems({ [name]: value })
-  expect(refused).toEqual([`${name} ${why}`])
-})
+])(
+  'a URL with a query, a fragment, credentials or a path that cannot work is refused: %s=%s',
+  (name, value, why) => {
+    const refused = problems({ [name]: value })
+    expect(refused).toEqual([`${name} ${why}`])
+  },
+)
 
 test('the time of the search for offers is a number of minutes', () => {
   expect(read({}).offerDetectionMinutes).toBe(10)

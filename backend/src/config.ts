@@ -124,6 +124,12 @@ export function readConfig(environment: Environment, folder: string) {
       wrong(name, 'must hold no user name and no password')
     if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== ''))
       wrong(name, 'must end before ? and #')
+    // The console's addresses, cookies and passkeys belong to a whole origin.
+    if (name === 'STEELYARD_PUBLIC_URL' && /[^/]/.test(parsed.pathname))
+      wrong(
+        name,
+        "must have no path: Steelyard can't live below a path of another site. Give it a host name of its own",
+      )
     return parsed.href.replace(/(?<!\/)\/+$/, '')
   }
   const items = (name: Setting): string[] =>

@@ -101,6 +101,39 @@ test('an event causes the next read at once', async () => {
   expect(waits).toContain(500)
 })
 
+test.each([
+  ['holds back the whole stream', false, 2_000],
+  ['passes the beginning of the stream and holds back its events', true, 10_000],
+])(
+  'behind a proxy that %s, a view is shown again all the same, and Ctrl-C ends it',
+  async (_, passesBeginning, everyMs) => {
+    const { api, cli } = await watching(['one', 'two', 'two'])
+    const waits: number[] = []
+    const opened = new Promise<void>((resolve) => {
+      api.on(eventStream, (_input, answer) => {
+        if (passesBeginning) {
+          answer.writeHead(200, { 'content-type': 'text/event-stream' })
+          answer.flushHeaders()
+        }
+        resolve()
+        return 'done'
+      })
+    })
+    const sleep = async (ms: number): Promise<void> => {
+      await opened
+      await new Promise((resolve) => void setImmediate(resolve))
+      waits.push(ms)
+    }
+    const ran = await cli.run('server list --columns name --watch', { sleep })
+    expect({ ...ran, out: withoutTimes(ran.out) }).toEqual({
+      exit: 130,
+      out: 'TIME\nNAME\none\n\nTIME\nNAME\ntwo\n',
+      err: '',
+    })
+    expect(Math.max(...waits)).toBeLessThanOrEqual(everyMs)
+  },
+)
+
 test('commands that change something have no --watch', async () => {
   const cli = await startCli()
   expect(await cli.run('server reboot x --watch')).toMatchObject({
