@@ -44,6 +44,7 @@ import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
 import * as rackFiles from './racks/files.ts'
 import * as racks from './racks/racks.ts'
+import * as sharedPatches from './shared-patches/shared-patches.ts'
 import * as restoration from './restoration.ts'
 import * as server from './servers/server.ts'
 import * as servers from './servers/servers.ts'
@@ -138,6 +139,7 @@ const nouns: readonly object[] = [
   channels,
   racks,
   rackFiles,
+  sharedPatches,
   alertRules,
   silences,
   deliveries,

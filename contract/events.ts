@@ -8,6 +8,7 @@ import type { Scope } from './permissions.ts'
 export const eventKinds = {
   server: 'servers:read',
   patch: 'servers:read',
+  shared_patch: 'servers:read',
   rack: 'servers:read',
   cluster: 'clusters:read',
   datacenter: 'datacenters:read',

@@ -6,6 +6,7 @@ import * as z from 'zod/mini'
 import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
+import { ConfirmedLoss } from './servers/losses.ts'
 import {
   commandEnds,
   type MachineCommand,
@@ -21,7 +22,7 @@ import { no, type Verdict, yes } from './rule.ts'
 interface KindRow {
   /** Title for users, followed by the name of the target. */
   readonly title: string
-  readonly target: 'server' | 'cluster' | 'datacenter'
+  readonly target: 'server' | 'cluster' | 'datacenter' | 'shared_patch'
   /** Scope for seeing the operation (`:read`), and for cancelling or retrying it (`:write`). */
   readonly scope: 'servers' | 'clusters'
   /**
@@ -43,6 +44,14 @@ type Named = { readonly name: string }
 
 const onServer = { target: 'server', scope: 'servers' } as const
 const onCluster = { target: 'cluster', scope: 'clusters' } as const
+const onSharedPatch = {
+  target: 'shared_patch',
+  scope: 'servers',
+  arguments: z.object({
+    in_window: z._default(z.boolean(), false),
+    confirmed_loss: ConfirmedLoss,
+  }),
+} as const
 const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
 
 const machineKind = (kind: MachineCommand) => {
@@ -134,6 +143,22 @@ export const operationTable = {
     event: 'Its subnets were changed[: {subnets}]',
     command: 'subnet assign',
   },
+  sharedPatchRollOut: {
+    ...onSharedPatch,
+    title: 'Roll out shared patch',
+    steps: { 'roll-out': (s: Named) => `Change the patches of ${s.name}` },
+    audit: 'shared_patch.roll_out_requested',
+    event: 'Its roll-out was requested',
+    command: 'shared-patch roll-out',
+  },
+  sharedPatchUndo: {
+    ...onSharedPatch,
+    title: 'Undo the roll-out of shared patch',
+    steps: { 'roll-out': (s: Named) => `Take back the change of the patches of ${s.name}` },
+    audit: 'shared_patch.undo_requested',
+    event: 'The undo of its last roll-out was requested',
+    command: 'shared-patch undo',
+  },
   ...changeTable,
 } as const satisfies Record<string, KindRow>
 
@@ -179,7 +204,7 @@ export const Operation = z.object({
   id: z.uuid(),
   kind: z.enum(operationKinds),
   target: z.object({
-    kind: z.enum(['server', 'cluster', 'datacenter']),
+    kind: z.enum(['server', 'cluster', 'datacenter', 'shared_patch']),
     id: z.nullable(z.uuid()),
     name: z.string(),
   }),

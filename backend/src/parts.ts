@@ -33,6 +33,7 @@ import { operations as makeOperations } from './domains/operations/operations.ts
 import { overview } from './domains/overview/overview.ts'
 import { layerStore } from './domains/patches/keeping.ts'
 import { patches as makePatches } from './domains/patches/patches.ts'
+import { sharedPatches } from './domains/patches/shared/shared.ts'
 import { patchStore } from './domains/patches/store.ts'
 import { pools as makePools, wakePools } from './domains/pools/pools.ts'
 import { racks } from './domains/racks/racks.ts'
@@ -86,10 +87,11 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     pools: { changed: (...change) => wakePools({ ...platform, clusters }, ...change) },
   })
   const layers = { ...platform, servers, store: patchStore(platform) }
+  const layersOf = layerStore(layers)
   const configurations = makeConfigurations({
     ...platform,
     servers,
-    layers: layerStore(layers),
+    layers: layersOf,
     clusters: clusters.machines,
   })
   const patches = makePatches({ ...layers, configurations })
@@ -103,6 +105,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusters,
     operations,
     subnets,
+    patches,
     versions: images.versions,
   })
   const history = makeHistory(platform)
@@ -115,6 +118,28 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     datacenters,
   })
   const measurements = makeMeasurements(platform)
+  const changes = clusterCalls({
+    ...platform,
+    secrets: clusters.secrets,
+    measurements,
+    operations,
+    audit,
+    datacenters,
+    servers,
+    configurations,
+    patches,
+    subnets,
+    offers,
+    versions: images.versions,
+    installers: images.installers,
+    snapshots,
+    dial: fleet.policy,
+    async onRemoved(tx, id) {
+      await pools.release(tx, id)
+      await offers.clusterRemoved(tx, system, id)
+      await snapshots.clusterRemoved(tx, id)
+    },
+  })
   const all: Domain[] = [
     accounts,
     sessions,
@@ -149,28 +174,17 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     snapshots,
     subnets,
     ccs,
-    clusterCalls({
+    sharedPatches({
       ...platform,
-      secrets: clusters.secrets,
-      measurements,
-      operations,
-      audit,
-      datacenters,
-      servers,
-      configurations,
       patches,
-      subnets,
-      offers,
-      versions: images.versions,
-      installers: images.installers,
-      snapshots,
-      dial: fleet.policy,
-      async onRemoved(tx, id) {
-        await pools.release(tx, id)
-        await offers.clusterRemoved(tx, system, id)
-        await snapshots.clusterRemoved(tx, id)
-      },
+      servers,
+      clusters,
+      configurations,
+      operations,
+      layers: layersOf,
+      changeCluster: changes.request,
     }),
+    changes,
     pools,
     offers,
     restoration({ ...platform, operations, clusters }),

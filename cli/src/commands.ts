@@ -29,6 +29,7 @@ import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { openSessionCommands, sessionCommands } from './commands/session.ts'
+import { sharedPatchCommands } from './commands/shared-patches/shared-patches.ts'
 import { snapshotCommands } from './commands/storage/snapshots.ts'
 import { storeCommands } from './commands/storage/stores.ts'
 import { subnetCommands } from './commands/subnets.ts'
@@ -46,6 +47,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,
+    ...sharedPatchCommands,
     ...clusterCommands,
     ...clusterChangeCommands,
     ...labelCommands,

@@ -18,6 +18,7 @@ import { patchList } from '#contract/patches.ts'
 import { apiTokenList } from '#contract/people/api-tokens.ts'
 import { invitationList, waitlistList } from '#contract/people/invitations.ts'
 import { rackList } from '#contract/racks/racks.ts'
+import { sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { serverList, serverRows } from '#contract/servers/servers.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import { type Person, userList } from '#contract/users.ts'
@@ -193,6 +194,16 @@ export const apiToken = named(
   },
   apiTokenList,
   (t) => t.name,
+)
+export const sharedPatch = named(
+  {
+    value: 'SHARED_PATCH',
+    help: 'Name or id of the shared patch',
+    example: 'vlan-storage',
+    names: ['shared-patch list', '.name'],
+  },
+  sharedPatchList,
+  (p) => p.name,
 )
 export const store = named(
   {

@@ -310,6 +310,13 @@ export const findingKinds = {
     title: 'Patches wait',
     remedies: [ofServer],
   },
+  server_shared_patches_behind: {
+    object: 'server',
+    severity: 'attention',
+    word: 'Behind',
+    title: 'Shared patches not rolled out',
+    remedies: [ofServer],
+  },
   server_drifted: {
     object: 'server',
     severity: 'attention',

@@ -2,6 +2,7 @@
  * Column types that are narrower than the schema: the content of JSON columns, and text columns
  * with a fixed set of values.
  */
+import type { Targets } from '#contract/shared-patches/shared-patches.ts'
 import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { EtcdAlarm } from '#contract/clusters/health.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
@@ -137,6 +138,8 @@ export interface Columns {
   'server.quarantine': Quarantine
   'server.stage': Stage
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
+  'shared_layer.filled': Readonly<Record<string, string>>
+  'shared_patch.targets': Targets
   'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values
   'silence.repeats': MaintenanceWindow

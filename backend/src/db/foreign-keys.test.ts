@@ -32,6 +32,8 @@ const prevented: Record<string, string> = {
     'the row of a snapshot is kept as long as a recovery names it',
   'server.datacenter_id → datacenter': 'datacenter_in_use; removed servers forget their datacenter',
   'server.rack_id → rack': 'a rack with servers is not removed (conflict)',
+  'shared_layer.patch_id → shared_patch':
+    'a shared patch that servers have is not removed (conflict)',
   'snapshot_schedule.store_id → store': 'store_in_use',
   'subnet.datacenter_id → datacenter': 'datacenter_in_use',
   'subnet_assignment.subnet_id → subnet': 'subnet_in_use',

@@ -811,6 +811,49 @@ export interface Tables {
     has_second_factor: boolean
     proved_at: Date
   }
+  shared_layer: {
+    server_id: string
+    patch_id: string
+    revision: number
+    name: string
+    weight: number
+    body_sealed: Uint8Array
+    links: Generated<string[]>
+    filled: Json<Columns['shared_layer.filled']>
+    created_at: Date
+  }
+  shared_patch: {
+    id: Generated<string>
+    name: string
+    weight: number
+    body_sealed: Uint8Array
+    targets: Json<Columns['shared_patch.targets']>
+    variables: Generated<string[]>
+    revision: Generated<number>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    created_by_name: string
+  }
+  shared_roll_out: {
+    id: Generated<string>
+    patch_id: string
+    operation_id: string
+    undoes: string | null
+    revision: number
+    definition_sealed: Uint8Array
+    created_at: Date
+    created_by_name: string
+  }
+  shared_roll_out_server: {
+    roll_out_id: string
+    server_id: string
+    position: number
+    before_sealed: Uint8Array | null
+    after_sealed: Uint8Array | null
+    change_id: string | null
+    applied_at: Date | null
+  }
   sign_in_challenge: {
     id: Generated<string>
     kind: 'passkey_sign_in' | 'passkey_proof' | 'passkey_new' | 'provider_sign_in' | 'provider_proof'

@@ -10,7 +10,8 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
  * such objects.
  */
 const concerned: Record<EventKind, readonly string[]> = {
-  server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack'],
+  server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack', 'sharedPatch'],
+  shared_patch: ['sharedPatch', 'serverSharedPatches'],
   rack: ['rack'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [

@@ -26,6 +26,11 @@ export const Configure = z.strictObject({
    */
   take_back: z.optional(z.uuid()),
   /**
+   * Id of a roll-out of a shared patch, which begins such changes: each server gets what the
+   * roll-out says. Then `patches` and `remove` are empty.
+   */
+  roll_out: z.optional(z.uuid()),
+  /**
    * Names of control planes that are not well and that the change is to mend. They are changed
    * first, and their problems don't stop the change.
    */

@@ -1,6 +1,8 @@
 /** What other domains may call of clusters. */
 import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { clusterChange } from '#contract/clusters/changes/changes.ts'
+import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
 import type { Overview } from '#contract/overview.ts'
@@ -75,6 +77,14 @@ export interface ClusterCondition {
   /** Ids of the control planes that are members of etcd. */
   readonly control_planes: readonly string[]
 }
+
+/** Begins a change of a cluster. @throws Problem as `clusterChange` */
+export type ClusterRequest = (
+  caller: Caller,
+  clusterId: string,
+  asked: Input<typeof clusterChange>['body'],
+  signal: AbortSignal,
+) => Promise<{ operation: Operation }>
 
 export type { Observed } from '../../db/columns.ts'
 export type ClustersSummary = Overview['clusters']

@@ -43,6 +43,7 @@ import { inTransaction } from '../../db/db.ts'
 import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
+import type { ClusterRequest } from './api.ts'
 import {
   clusterQueue,
   type ClusterParts,
@@ -230,7 +231,10 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
 }
 
 /** The calls on clusters, and their reconcilers. */
-export function clusterCalls(parts: ClusterParts): Domain {
+export function clusterCalls(parts: ClusterParts): Domain & {
+  /** Begins a change of a cluster, as `clusterChange` does. */
+  readonly request: ClusterRequest
+} {
   const { db, engine } = parts
   guardRetries(parts)
   guardChangeRetries(parts)
@@ -244,6 +248,7 @@ export function clusterCalls(parts: ClusterParts): Domain {
   parts.operations.worksPerServer(changeQueue, memberQueue)
   return {
     name: 'clusters',
+    request: (caller, id, asked, signal) => requestChange(parts, caller, id, asked, signal),
     figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.

@@ -18,6 +18,9 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { For } from '../../reading/asker.ts'
+import type { SharedChange, StoredLayer } from './shared-layer.ts'
+
+export { missingLink, type SharedChange, SharedLayer, type StoredLayer } from './shared-layer.ts'
 
 /** Queue of servers that get their newest configuration; the key is the server's id. */
 export const configuringQueue = 'server-config'
@@ -143,18 +146,6 @@ export interface ClusterSide {
   readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
 }
 
-/** One layer of a server's configuration that users wrote. Layers merge by weight, age and id. */
-export interface StoredLayer {
-  readonly id: string
-  readonly name: string
-  readonly weight: number
-  /** YAML with plaintext secrets. */
-  readonly body: string
-  /** Names of the links that it configures. */
-  readonly links: readonly string[]
-  readonly created_at: Date
-}
-
 /** What configurations asks of the store of layers. */
 export interface LayerStore {
   readonly ofServer: (on: Db | Tx, nodeId: string) => Promise<StoredLayer[]>
@@ -185,6 +176,7 @@ export interface LayerSet {
   readonly patches: readonly NewPatch[]
   /** Names of layers to remove. */
   readonly remove: readonly string[]
+  readonly shared?: readonly SharedChange[]
 }
 
 /** A merged and validated configuration. */

@@ -1,6 +1,7 @@
 /** Judges servers. Pure functions: what is known of the servers gives the findings. */
 import { driftSentence } from '#contract/servers/drift.ts'
 import { count, counted } from '#contract/words.ts'
+import type { BehindServer } from '../patches/api.ts'
 import { failedInstallsSaid, type ServerCondition, type ServerConditions } from '../servers/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
@@ -181,3 +182,33 @@ export function judgeServers(
   }
   return found
 }
+
+/** A server that lacks what shared patches say, until somebody rolls them out. */
+export const judgeBehind = ({
+  lacks,
+  extra,
+  cluster,
+  datacenter,
+  ...server
+}: BehindServer): Judged => ({
+  kind: 'server_shared_patches_behind',
+  object: { kind: 'server', ...server },
+  cluster,
+  datacenter,
+  since: null,
+  reason: sentence(
+    [
+      ...(lacks.length === 0
+        ? []
+        : [
+            `It does not have the newest of the shared ${lacks.length === 1 ? 'patch' : 'patches'} ${lacks.join(', ')}`,
+          ]),
+      ...(extra.length === 0
+        ? []
+        : [
+            `It still has the shared ${extra.length === 1 ? 'patch' : 'patches'} ${extra.join(', ')}, which ${extra.length === 1 ? 'is' : 'are'} not for it`,
+          ]),
+      'Nothing is sent until somebody rolls out',
+    ].join('. '),
+  ),
+})

@@ -13,11 +13,12 @@ import { wakeAlerts } from '../alerts/api.ts'
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Patches } from '../patches/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import { snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
-import { judgeServers } from './judge-servers.ts'
+import { judgeBehind, judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
 import { type Kept, shownOf } from './shown.ts'
 import * as store from './store.ts'
@@ -30,6 +31,7 @@ export interface FindingParts extends Pick<
   readonly clusters: Pick<Clusters, 'conditions' | 'showFinding'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
   readonly subnets: Pick<Subnets, 'exhausted'>
+  readonly patches: Pick<Patches, 'behind'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
 }
 
@@ -76,7 +78,10 @@ export function judging(parts: FindingParts) {
     readonly judged: Judged[]
     readonly standing: ReadonlyMap<string, ShownFindings>
   }> => {
-    const found = judgeServers(conditions, together, now)
+    const found = [
+      ...judgeServers(conditions, together, now),
+      ...(await parts.patches.behind(tx)).map(judgeBehind),
+    ]
     const silent = new Map<string, Judged>()
     for (const one of found) {
       if (one.kind === 'server_unreachable') silent.set(one.object.id, one)

@@ -153,6 +153,8 @@ export interface Operations {
   ) => Promise<void>
   /** Updates the operation's status. An ended operation doesn't change. */
   readonly set: (tx: Tx, id: string, change: StatusChange) => Promise<void>
+  /** Asks an open operation to stop at its next safe point, for another that has begun it. */
+  readonly cancelIn: (tx: Tx, id: string) => Promise<void>
   /** Sets what an operation that has not begun waits for, as its reason. */
   readonly note: (tx: Tx, id: string, reason: string) => Promise<void>
   /** Reads without a permission check. */
@@ -171,7 +173,7 @@ export interface Operations {
   /** Open operations on an object. */
   readonly open: (
     on: On,
-    kind: 'server' | 'cluster' | 'datacenter',
+    kind: Operation['target']['kind'],
     id: string,
   ) => Promise<Pick<Operation, 'id' | 'kind' | 'status'>[]>
   /**

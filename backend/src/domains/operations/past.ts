@@ -6,7 +6,9 @@ const of = (
   { id, kind, target_kind, target_id, target_name }: OperationRow,
   entry: Pick<Happened, 'kind'> & { readonly after: object },
 ): Happened[] =>
-  target_id === null
+  // The history is that of servers, clusters and datacenters: there a shared patch is a patch of
+  // each server.
+  target_id === null || target_kind === 'shared_patch'
     ? []
     : [
         {

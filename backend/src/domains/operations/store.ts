@@ -1,7 +1,7 @@
 /** SQL for operations and their steps. */
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import { operationList } from '#contract/operations.ts'
+import { type Operation, operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -253,7 +253,7 @@ export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<Opera
 
 export const openOf = (
   db: Db | Tx,
-  kind: 'server' | 'cluster' | 'datacenter',
+  kind: Operation['target']['kind'],
   id: string,
 ): Promise<OperationRow[]> =>
   db

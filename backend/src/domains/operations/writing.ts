@@ -1,5 +1,6 @@
 /** Creates and updates operations, in the transactions of the domains that own them. */
 import {
+  canCancelOperation,
   hasEnded,
   type Operation,
   type OperationKind,
@@ -243,6 +244,14 @@ export function writing(
           after: { status: shown, reason },
         })
       }
+    },
+
+    /** Asks an open operation to stop at its next safe point. */
+    async cancelIn(tx: Tx, id: string): Promise<void> {
+      const row = await store.lock(tx, id)
+      if (!row || !canCancelOperation(row).ok) return
+      await updated(tx, id, { status: 'cancelling', cancel_requested_at: now() })
+      await wake(tx, row)
     },
 
     /** Sets what an operation that has not begun waits for, as its reason. */

@@ -4,11 +4,27 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { LayerSet } from '../configurations/api.ts'
 
+/** A server that a roll-out of shared patches would change. */
+export interface BehindServer {
+  readonly id: string
+  readonly name: string
+  readonly cluster: { readonly id: string; readonly name: string }
+  readonly datacenter: { readonly id: string; readonly code: string } | null
+  /** Names of the shared patches that it lacks, or has in another revision. */
+  readonly lacks: readonly string[]
+  /** Names of those that are not for it any more. */
+  readonly extra: readonly string[]
+}
+
 export interface Patches {
   /** Problems of a patch body as sentences; empty if the body can be saved. */
   readonly check: (body: string) => Promise<string[]>
   /** The set that takes back the change of the server's patches by `set`. */
   readonly inverse: (on: Db | Tx, nodeId: string, set: LayerSet) => Promise<LayerSet>
+  /** What a roll-out of a shared patch changes on the server. */
+  readonly rollOutSet: (on: Db | Tx, rollOutId: string, nodeId: string) => Promise<LayerSet>
+  /** The servers of clusters that lack what shared patches say. */
+  readonly behind: (on: Db | Tx) => Promise<BehindServer[]>
   /** Whether the set changes the patches of the server. */
   readonly changes: (nodeId: string, set: LayerSet) => Promise<boolean>
   /**

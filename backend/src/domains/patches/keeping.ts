@@ -4,7 +4,7 @@ import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
 import type { Servers } from '../servers/api.ts'
-import { afterwards, changesOf, isChanged } from './sets.ts'
+import { afterwards, changesOf, isChanged, sharedAfter, sharedChangesOf } from './sets.ts'
 import { audited, type PatchStore } from './store.ts'
 
 export function layerStore({
@@ -25,12 +25,20 @@ export function layerStore({
   }
 
   return {
-    ofServer: (on, nodeId) => store.ofServer(on, nodeId),
+    ofServer: async (on, nodeId) => [
+      ...(await store.ofServer(on, nodeId)),
+      ...(await store.sharedOf(on, nodeId)),
+    ],
 
     async after(on, nodeId, set) {
       const before = await store.ofServer(on, nodeId)
+      const shared = await store.shared.layersOf(on, nodeId)
       const { rows, more } = afterwards(before, set)
-      return { stored: rows, more, isChanged: isChanged(changesOf(before, set)) }
+      return {
+        stored: [...rows, ...sharedAfter(shared, set)],
+        more,
+        isChanged: isChanged(changesOf(before, set)) || sharedChangesOf(shared, set).length > 0,
+      }
     },
 
     async keep(tx, caller, nodeId, body, links) {
@@ -65,8 +73,12 @@ export function layerStore({
           event: { version: p.version, object: { kind: 'patch', id: p.id } },
         })
       }
+      // What has become part of the base would be merged onto it once more.
+      const shared = (await store.shared.layersOf(tx, nodeId)).filter((p) => p.created_at <= until)
+      for (const { patch_id } of shared)
+        await store.shared.setLayer(tx, nodeId, patch_id, null, new Date(clock.now()))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
-      return absorbed.map((p) => p.name)
+      return [...absorbed, ...shared].map((p) => p.name)
     },
   }
 }

@@ -14,6 +14,7 @@ import type { Domain } from '../../platform.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
 import { reading } from './reading.ts'
+import { behindOf } from './shared/behind.ts'
 import { saving } from './saving.ts'
 import { writing } from './writing.ts'
 
@@ -46,6 +47,7 @@ export function patches(parts: PatchParts): Patches & Domain {
     },
     check: (body) => calls.check(body),
     createIn: (...args) => calls.createIn(...args),
+    behind: (on) => behindOf(parts.store.shared, on),
     ...saving(parts),
   }
 }

@@ -94,6 +94,7 @@ export function reading({ db, read, store, servers, configurations }: PatchParts
     async preview(who, nodeId, asked) {
       await servers.forPlan(db, [nodeId])
       const stored = await store.ofServer(db, nodeId)
+      const shared = await store.sharedOf(db, nodeId)
       const edited = stored.find((p) => p.id === asked.patch_id)
       const audience = audienceOf(who.caller)
       const body = edited
@@ -105,9 +106,12 @@ export function reading({ db, read, store, servers, configurations }: PatchParts
         layer: { name, body },
         // Compares with the configuration without the edited patch, so that the difference shows
         // the patch's whole effect and not only the last edit.
-        without: stored.filter((p) => p.id !== edited?.id),
+        without: [...stored.filter((p) => p.id !== edited?.id), ...shared],
         after: {
-          stored: stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p)),
+          stored: [
+            ...stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p)),
+            ...shared,
+          ],
           more: edited ? [] : [change],
         },
         audience,

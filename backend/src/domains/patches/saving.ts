@@ -3,7 +3,7 @@ import { callerName, system } from '../../http/caller.ts'
 import { ours } from '../../reading/asker.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
-import { changesOf, inverseOf, isChanged } from './sets.ts'
+import { changesOf, inverseOf, isChanged, sharedChangesOf, sharedInverseOf } from './sets.ts'
 import { audited } from './store.ts'
 
 export function saving({
@@ -11,19 +11,50 @@ export function saving({
   clock,
   read,
   record,
+  tell,
   store,
   servers,
-}: PatchParts): Pick<Patches, 'inverse' | 'changes' | 'save'> {
+}: PatchParts): Pick<Patches, 'inverse' | 'changes' | 'save' | 'rollOutSet'> {
   return {
-    inverse: async (on, nodeId, set) => inverseOf(await store.ofServer(on, nodeId), set),
+    inverse: async (on, nodeId, set) => ({
+      ...inverseOf(await store.ofServer(on, nodeId), set),
+      ...(set.shared && {
+        shared: sharedInverseOf(await store.shared.layersOf(on, nodeId), set),
+      }),
+    }),
 
-    changes: async (nodeId, set) => isChanged(changesOf(await store.ofServer(db, nodeId), set)),
+    changes: async (nodeId, set) =>
+      isChanged(changesOf(await store.ofServer(db, nodeId), set)) ||
+      sharedChangesOf(await store.shared.layersOf(db, nodeId), set).length > 0,
+
+    async rollOutSet(on, rollOutId, nodeId) {
+      const rolled = await store.shared.rolledServer(on, rollOutId, nodeId)
+      const patch = await store.shared.patchOfRollOut(on, rollOutId)
+      return {
+        patches: [],
+        remove: [],
+        shared:
+          rolled && patch
+            ? [{ patch_id: patch.patch_id, layer: rolled.after, roll_out_id: rollOutId }]
+            : [],
+      }
+    },
 
     async save(tx, nodeId, set, { by, appliedSet }) {
-      const changes = changesOf(await store.ofServer(tx, nodeId), set)
-      if (!isChanged(changes)) return
-      const { added, updated, removed } = changes
       const at = new Date(clock.now())
+      for (const { roll_out_id } of set.shared ?? [])
+        if (roll_out_id !== undefined) await store.shared.noteApplied(tx, roll_out_id, nodeId, at)
+      const changes = changesOf(await store.ofServer(tx, nodeId), set)
+      const shared = sharedChangesOf(await store.shared.layersOf(tx, nodeId), set)
+      if (!isChanged(changes) && shared.length === 0) return
+      const { added, updated, removed } = changes
+      for (const { patch_id, layer } of shared) {
+        await store.shared.setLayer(tx, nodeId, patch_id, layer, at)
+        await tell(tx, system, {
+          name: 'shared_patch.updated',
+          object: { kind: 'shared_patch', id: patch_id },
+        })
+      }
       const target = { kind: 'server', id: nodeId } as const
       const caller = appliedSet === null ? system : { ...system, appliedSet }
       for (const patch of added) {

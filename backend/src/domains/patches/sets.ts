@@ -4,8 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { NewPatch } from '#contract/patches.ts'
-import type { LayerSet } from '../configurations/api.ts'
-import type { PatchRow } from './store.ts'
+import type { LayerSet, SharedLayer, StoredLayer } from '../configurations/api.ts'
+import type { SharedLayerRow } from './shared/store.ts'
+import { asStored, type PatchRow } from './store.ts'
 
 const same = (row: PatchRow, patch: NewPatch): boolean =>
   row.weight === patch.weight &&
@@ -49,3 +50,59 @@ export function afterwards(
     .map((row) => ({ ...row, ...updated.find((u) => u.row.id === row.id)?.patch }))
   return { rows, more: added }
 }
+
+/** A stored layer as roll-outs name it. */
+export const layerOf = ({
+  name,
+  weight,
+  body,
+  revision,
+  links,
+  filled,
+}: SharedLayerRow): SharedLayer => ({
+  name,
+  weight,
+  body,
+  revision,
+  links,
+  filled,
+})
+
+/** What the set changes of a server's shared layers. */
+export const sharedChangesOf = (
+  stored: readonly SharedLayerRow[],
+  { shared = [] }: LayerSet,
+): NonNullable<LayerSet['shared']> =>
+  shared.filter(({ patch_id, layer }) => {
+    const row = stored.find((one) => one.patch_id === patch_id)
+    return !isDeepStrictEqual(row ? layerOf(row) : null, layer)
+  })
+
+/** The reverse of `shared`, for a server with these layers. */
+export const sharedInverseOf = (
+  stored: readonly SharedLayerRow[],
+  { shared = [] }: LayerSet,
+): NonNullable<LayerSet['shared']> =>
+  shared.map(({ patch_id }) => {
+    const row = stored.find((one) => one.patch_id === patch_id)
+    return { patch_id, layer: row ? layerOf(row) : null }
+  })
+
+/** The server's shared layers after the change. */
+export const sharedAfter = (
+  stored: readonly SharedLayerRow[],
+  { shared = [] }: LayerSet,
+): StoredLayer[] => [
+  ...stored
+    .filter((row) => !shared.some(({ patch_id }) => patch_id === row.patch_id))
+    .map(asStored),
+  ...shared.flatMap(({ patch_id, layer }) =>
+    layer === null
+      ? []
+      : asStored({
+          ...layer,
+          patch_id,
+          created_at: stored.find((row) => row.patch_id === patch_id)?.created_at ?? new Date(),
+        }),
+  ),
+]

@@ -5,6 +5,9 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { type Happened, happened } from '../../history.ts'
 import type { Vault } from '../../vault/vault.ts'
+import type { StoredLayer } from '../configurations/api.ts'
+import { sharedLayerName } from '#contract/shared-patches/shared-patches.ts'
+import { type SharedLayerRow, type SharedStore, sharedStore } from './shared/store.ts'
 
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
 export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
@@ -27,7 +30,29 @@ const past = (
 
 export type PatchStore = ReturnType<typeof patchStore>
 
+/** A shared layer as configurations merge it. */
+export const asStored = ({
+  patch_id,
+  name,
+  weight,
+  body,
+  links,
+  created_at,
+}: Pick<
+  SharedLayerRow,
+  'patch_id' | 'name' | 'weight' | 'body' | 'links' | 'created_at'
+>): StoredLayer => ({
+  id: patch_id,
+  name: sharedLayerName(name),
+  weight,
+  body,
+  links,
+  created_at,
+  isShared: true,
+})
+
 export function patchStore({ vault }: { vault: Vault }) {
+  const shared: SharedStore = sharedStore({ vault })
   const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
     const { body_sealed, ...rest } = row
     const body = await vault.open(on, { ...place(row.server_id), sealed: body_sealed })
@@ -40,6 +65,12 @@ export function patchStore({ vault }: { vault: Vault }) {
     on.selectFrom('patch').selectAll().where('server_id', '=', serverId)
 
   return {
+    shared,
+    /** The layers of shared patches that a server has. */
+    sharedOf: async (on: Db | Tx, serverId: string): Promise<StoredLayer[]> =>
+      (await shared.layersOf(on, serverId)).map(asStored),
+
+    /** The server's own patches. */
     async ofServer(on: Db | Tx, serverId: string): Promise<PatchRow[]> {
       const rows = await rowsOf(on, serverId)
         .orderBy('weight')
@@ -108,14 +139,20 @@ export function patchStore({ vault }: { vault: Vault }) {
       happened(tx, ...gone.map((row) => past('patch_removed', row)))
     },
 
-    /** Number of a server's patches, and the links that they configure. */
+    /** Number of a server's own patches, and the links that they and shared ones configure. */
     async sums(tx: Tx, serverId: string): Promise<{ count: number; links: string[] }> {
       const rows = await tx
         .selectFrom('patch')
         .select('links')
         .where('server_id', '=', serverId)
         .execute()
-      return { count: rows.length, links: [...new Set(rows.flatMap((r) => r.links))].toSorted() }
+      const more = await tx
+        .selectFrom('shared_layer')
+        .select('links')
+        .where('server_id', '=', serverId)
+        .execute()
+      const links = new Set([...rows, ...more].flatMap((r) => r.links))
+      return { count: rows.length, links: [...links].toSorted() }
     },
   }
 }

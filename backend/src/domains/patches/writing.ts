@@ -94,7 +94,7 @@ export function writing({
     })
 
   /** Changes the layers of the server: see `Configurations.change`. */
-  const change = <T>(
+  const change = async <T>(
     caller: Caller,
     nodeId: string,
     after: {
@@ -108,7 +108,12 @@ export function writing({
       configurations.change(
         caller,
         nodeId,
-        { more: [], ...after, confirmedLoss: after.confirmedLoss ?? [] },
+        {
+          more: [],
+          ...after,
+          stored: [...after.stored, ...(await store.sharedOf(db, nodeId))],
+          confirmedLoss: after.confirmedLoss ?? [],
+        },
         async (tx) => {
           const saved = await save(tx)
           await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))

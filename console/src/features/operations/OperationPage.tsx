@@ -101,4 +101,5 @@ const kindOf: Readonly<Record<Operation['target']['kind'], string>> = {
   cluster: 'Cluster',
   server: 'Server',
   datacenter: 'Servers',
+  shared_patch: 'Shared patch',
 }

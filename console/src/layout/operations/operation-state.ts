@@ -57,7 +57,7 @@ export function targetPage({
 }: Pick<Operation, 'target'>): string | null {
   if (kind === 'datacenter')
     return paths.datacenters(id === null ? {} : { q: name.split(' to ').at(-1) })
-  if (id === null) return null
+  if (id === null || kind === 'shared_patch') return null
   return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
 }
 

@@ -137,14 +137,17 @@ export function defaultNode(
 }
 
 /**
- * Order of patches: by weight, then age, then id. Unstored patches come last within their weight.
+ * Order of patches: by weight, then shared ones, then by age and id. Unstored patches come last within their weight.
  */
-export const inOrder = <T extends { weight: number; created_at: Date | null; id: string }>(
+export const inOrder = <
+  T extends { weight: number; created_at: Date | null; id: string; isShared?: true },
+>(
   patches: readonly T[],
 ): T[] =>
   patches.toSorted(
     (a, b) =>
       a.weight - b.weight ||
+      Number(b.isShared === true) - Number(a.isShared === true) ||
       (a.created_at?.getTime() ?? Infinity) - (b.created_at?.getTime() ?? Infinity) ||
       (a.id < b.id ? -1 : 1),
   )

@@ -201,7 +201,8 @@ export function previewing(
       const { yaml: base, context, isReal } = await baseOf(server)
       const stored = await layers.ofServer(db, nodeId)
       const after = await layers.after(db, nodeId, set)
-      for (const { name, body } of set.patches) {
+      const own = [...set.patches, ...(set.shared ?? []).flatMap(({ layer }) => layer ?? [])]
+      for (const { name, body } of own) {
         const [first] = await read(ours, 'check', body, context.talosVersion)
         if (first) throw new Problem('invalid', `${name}: ${problemSentence(first)}`)
       }
@@ -210,7 +211,7 @@ export function previewing(
         context: knownOf(context),
         without: layersOf(server, context, stored),
         with: layersOf(server, context, after.stored, after.more),
-        patch: { name: '', body: set.patches.map((p) => p.body).join('\n---\n') },
+        patch: { name: '', body: own.map((p) => p.body).join('\n---\n') },
         audience: 'everybody',
         links: linkNames(server),
         inventory: await inventoryFor(

@@ -7,7 +7,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import { NewPatch } from '#contract/patches.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
-import type { LayerSet } from '../../../configurations/api.ts'
+import { type LayerSet, SharedLayer } from '../../../configurations/api.ts'
 import type { ClusterParts } from '../../parts.ts'
 import * as store from '../../store.ts'
 
@@ -15,7 +15,15 @@ type Change = ChangeOf<'configure'>
 
 const Before = z.object({
   /** Distinct sets: most servers have the same patches. */
-  sets: z.array(z.object({ patches: z.array(NewPatch), remove: z.array(z.string()) })),
+  sets: z.array(
+    z.object({
+      patches: z.array(NewPatch),
+      remove: z.array(z.string()),
+      shared: z.optional(
+        z.array(z.object({ patch_id: z.string(), layer: z.nullable(SharedLayer) })),
+      ),
+    }),
+  ),
   /** The number of the set of each server. */
   servers: z.record(z.string(), z.int()),
 })
@@ -24,14 +32,17 @@ const Opened = z.looseObject({ before: z.optional(Before) })
 
 const place = (clusterId: string) => ({ table: 'operation', column: 'arguments', owner: clusterId })
 
-/** What changes in the patches of each server. @throws Problem not_found */
+/**
+ * What changes in the patches of each of these servers. @throws Problem not_found
+ */
 export async function setsOf(
   parts: ClusterParts,
   on: Db | Tx,
   clusterId: string,
-  { patches, remove, take_back }: Change,
-): Promise<(nodeId: string) => LayerSet> {
-  if (take_back === undefined) return () => ({ patches, remove })
+  { patches, remove, take_back, roll_out }: Change,
+): Promise<(nodeId: string) => Promise<LayerSet>> {
+  if (roll_out !== undefined) return (nodeId) => parts.patches.rollOutSet(on, roll_out, nodeId)
+  if (take_back === undefined) return () => Promise.resolve({ patches, remove })
   const missing = () =>
     new Problem(
       'not_found',
@@ -42,7 +53,10 @@ export async function setsOf(
   const { change } = await parts.operations.argumentsOf(on, take_back, 'clusterConfigure')
   const { before } = z.parse(Opened, await openStored(parts, on, clusterId, change))
   if (before === undefined) throw missing()
-  return (nodeId) => before.sets[before.servers[nodeId] ?? -1] ?? { patches: [], remove: [] }
+  return (nodeId) => {
+    const set = before.sets[before.servers[nodeId] ?? -1] ?? { patches: [], remove: [] }
+    return Promise.resolve({ ...set, shared: set.shared ?? [] })
+  }
 }
 
 /** The change with the patches that take it back. */
@@ -59,7 +73,7 @@ export async function sealWithBefore(
   const servers: Record<string, number> = {}
   for (const { node_id } of here) {
     if (change.node_ids?.includes(node_id) === false) continue
-    const set = await parts.patches.inverse(tx, node_id, setOf(node_id))
+    const set = await parts.patches.inverse(tx, node_id, await setOf(node_id))
     const text = JSON.stringify(set)
     if (!numbers.has(text)) numbers.set(text, sets.push(set) - 1)
     servers[node_id] = numbers.get(text)!

@@ -5,7 +5,7 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
-import type { LayerSet, Rehearsal } from '../../../configurations/api.ts'
+import { type LayerSet, missingLink, type Rehearsal } from '../../../configurations/api.ts'
 import { listed } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
@@ -31,8 +31,12 @@ function chosenOf(
 }
 
 /** Why the change itself is invalid, or null. */
-function problemOf({ patches, remove, take_back }: Change): string | null {
+function problemOf({ patches, remove, take_back, roll_out }: Change): string | null {
   const names = [...patches.map((p) => p.name), ...remove]
+  if (roll_out !== undefined)
+    return names.length === 0 && take_back === undefined
+      ? null
+      : 'A roll-out of a shared patch has no patches of its own'
   if (take_back !== undefined)
     return names.length === 0 ? null : 'A change that takes another back has no patches of its own'
   if (names.length === 0) return 'Name a patch to add, to change or to remove'
@@ -52,7 +56,7 @@ type Asked = { readonly m: MemberRow } & (
 async function rehearse(
   { parts, signal }: ChangeView,
   members: readonly MemberRow[],
-  setOf: (nodeId: string) => LayerSet,
+  setOf: (nodeId: string) => Promise<LayerSet>,
 ): Promise<Asked[]> {
   const waiting = [...members]
   const asked = new Map<string, Asked>()
@@ -60,16 +64,23 @@ async function rehearse(
     for (let m = waiting.shift(); m; m = waiting.shift()) {
       signal.throwIfAborted()
       try {
-        const rehearsal = await parts.configurations.rehearse(m.node_id, setOf(m.node_id))
+        const set = await setOf(m.node_id)
+        const rehearsal = await parts.configurations.rehearse(m.node_id, set)
         const { kind, reason } = rehearsal.verdict
+        const missing = set.shared?.some(({ roll_out_id }) => roll_out_id)
+          ? missingLink(rehearsal)
+          : null
         asked.set(
           m.node_id,
-          kind === 'reboot' || kind === 'no_reboot'
-            ? { m, rehearsal }
-            : {
-                m,
-                problem: kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason,
-              },
+          missing !== null
+            ? { m, problem: missing }
+            : kind === 'reboot' || kind === 'no_reboot'
+              ? { m, rehearsal }
+              : {
+                  m,
+                  problem:
+                    kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason,
+                },
         )
       } catch (error) {
         if (!(error instanceof Problem)) throw error
@@ -109,7 +120,7 @@ export const configure: ChangeKind<Change> = {
 
     const changing: MemberRow[] = []
     for (const m of chosen)
-      if (await parts.patches.changes(m.node_id, setOf(m.node_id))) changing.push(m)
+      if (await parts.patches.changes(m.node_id, await setOf(m.node_id))) changing.push(m)
     const asked = await rehearse(view, changing, setOf)
     const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))

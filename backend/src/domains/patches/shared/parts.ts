@@ -1,0 +1,35 @@
+/** Dependencies of shared patches. */
+import type { Tx } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
+import type { Platform } from '../../../platform.ts'
+import type { ClusterRequest, Clusters } from '../../clusters/api.ts'
+import type { Configurations, LayerStore } from '../../configurations/api.ts'
+import type { Operations } from '../../operations/api.ts'
+import type { Servers } from '../../servers/api.ts'
+import type { Patches } from '../api.ts'
+import type { Filling } from './filling.ts'
+import type { Definition, SharedPatchRow, SharedStore } from './store.ts'
+
+export interface SharedDomainParts extends Platform {
+  readonly patches: Pick<Patches, 'changes' | 'save' | 'rollOutSet'>
+  readonly servers: Pick<Servers, 'forPlan' | 'locked'>
+  readonly clusters: Pick<Clusters, 'find'>
+  readonly configurations: Pick<Configurations, 'rehearse' | 'change'>
+  readonly operations: Operations
+  readonly changeCluster: ClusterRequest
+  /** All layers of a server after a change, for configurations. */
+  readonly layers: Pick<LayerStore, 'after'>
+}
+
+export interface SharedParts extends SharedDomainParts {
+  /** Makes a former patch the wanted one again. */
+  readonly restore: (
+    tx: Tx,
+    caller: Caller,
+    patch: SharedPatchRow,
+    former: Definition,
+    revision: number,
+  ) => Promise<void>
+  readonly store: SharedStore
+  readonly filling: Filling
+}

@@ -1,0 +1,165 @@
+/** Shows what a shared patch would change on its servers before it is saved. */
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import {
+  type sharedPatchPreview,
+  type SharedPatchPreview,
+  sharedPatchLimits,
+} from '#contract/shared-patches/shared-patches.ts'
+import { count } from '#contract/words.ts'
+import type { For } from '../../../reading/asker.ts'
+import { missingLink, type Rehearsal, type SharedChange } from '../../configurations/api.ts'
+import { audienceOf } from '../parts.ts'
+import { changedLines } from './likeness.ts'
+import type { SharedParts } from './parts.ts'
+import { inRollOutOrder, isTargetOf, type TargetServer } from './targets.ts'
+
+/** How many servers make a dry run at once. */
+const atOnce = 8
+
+type Tried =
+  | { readonly rehearsal: Rehearsal; readonly filled: Readonly<Record<string, string>> }
+  | { readonly refused: string }
+  | 'unchanged'
+
+/** @throws Problem invalid if these are more than a preview or a roll-out takes */
+export function demandFew(servers: readonly unknown[]): void {
+  if (servers.length <= sharedPatchLimits.servers) return
+  throw new Problem(
+    'invalid',
+    `These are ${count(servers.length)} servers, and at most ${sharedPatchLimits.servers} are changed at once: narrow the targets, or name the servers`,
+  )
+}
+
+export function previewing(parts: SharedParts) {
+  const { db, store, servers, configurations, patches, filling } = parts
+
+  const tryOn = async (
+    { id }: TargetServer,
+    change: SharedChange,
+    filled: Readonly<Record<string, string>>,
+  ): Promise<Tried> => {
+    const set = { patches: [], remove: [], shared: [change] }
+    try {
+      if (!(await patches.changes(id, set))) return 'unchanged'
+      const rehearsal = await configurations.rehearse(id, set)
+      const { kind, reason } = rehearsal.verdict
+      const missing = missingLink(rehearsal)
+      if (missing !== null) return { refused: missing }
+      if (kind === 'not_allowed') return { refused: `Talos refuses it: ${reason}` }
+      return kind === 'unknown' ? { refused: reason } : { rehearsal, filled }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      return { refused: error.message }
+    }
+  }
+
+  return {
+    /** @throws Problem not_found, invalid */
+    async preview(
+      who: For,
+      { id, body: typed, ...asked }: Input<typeof sharedPatchPreview>['body'],
+    ): Promise<SharedPatchPreview> {
+      const saved = id === undefined ? undefined : await store.one(db, id)
+      if (id !== undefined && !saved)
+        throw new Problem('not_found', 'There is no such shared patch')
+      const body = saved
+        ? await filling.unmasked(who, typed, saved.body, audienceOf(who.caller))
+        : typed
+      filling.demandKnown(body)
+      const all = await store.servers(db)
+      const isTarget = isTargetOf(asked.targets)
+      const held = new Set(
+        saved ? (await store.held(db, saved.id)).map((row) => row.server_id) : [],
+      )
+      const targets = inRollOutOrder(all.filter(isTarget))
+      const losing = inRollOutOrder(all.filter((one) => held.has(one.id) && !isTarget(one)))
+      demandFew([...targets, ...losing])
+      const facts = new Map(
+        (
+          await servers.forPlan(
+            db,
+            targets.map((one) => one.id),
+          )
+        ).map((one) => [one.id, one]),
+      )
+      const filled = await filling.fillFor({ ...asked, body }, 0, targets, facts)
+      const [example] = filled.flatMap((one) => ('layer' in one ? [one.layer.body] : []))
+      await filling.demandBody(who, body, example)
+
+      const patch_id = saved?.id ?? unsaved
+      const waiting = [
+        ...filled.map((one) => ({
+          server: one.server,
+          run: (): Promise<Tried> =>
+            'layer' in one
+              ? tryOn(one.server, { patch_id, layer: one.layer }, one.layer.filled)
+              : Promise.resolve({ refused: one.refused }),
+        })),
+        ...losing.map((server) => ({
+          server,
+          run: () => tryOn(server, { patch_id, layer: null }, {}),
+        })),
+      ]
+      const order = waiting.map(({ server }) => server)
+      const tried = new Map<string, Tried>()
+      const worker = async (): Promise<void> => {
+        for (let one = waiting.shift(); one; one = waiting.shift()) {
+          who.signal?.throwIfAborted()
+          tried.set(one.server.id, await one.run())
+        }
+      }
+      await Promise.all(Array.from({ length: atOnce }, worker))
+      return grouped(order, tried)
+    },
+  }
+}
+
+/** Id of a patch that is not saved yet. */
+const unsaved = '00000000-0000-0000-0000-000000000000'
+
+const effectOf = ({ verdict: { kind } }: Rehearsal) =>
+  kind === 'at_install' || kind === 'reboot' ? kind : 'no_reboot'
+
+function grouped(
+  order: readonly TargetServer[],
+  tried: ReadonlyMap<string, Tried>,
+): SharedPatchPreview {
+  const groups = new Map<string, SharedPatchPreview['groups'][number]>()
+  const refused: SharedPatchPreview['refused'] = []
+  const losses: SharedPatchPreview['losses'] = []
+  let unchanged = 0
+  for (const { id, name } of order) {
+    const one = tried.get(id)!
+    const server = { id, name }
+    if (one === 'unchanged') unchanged++
+    else if ('refused' in one) refused.push({ server, reason: one.refused })
+    else {
+      const { rehearsal, filled } = one
+      const effect = effectOf(rehearsal)
+      const lines = changedLines(rehearsal.diff, filled)
+      const key = JSON.stringify([effect, lines])
+      const group = groups.get(key) ?? {
+        servers: [],
+        lines,
+        example: rehearsal.diff,
+        effect,
+        warnings: [],
+      }
+      groups.set(key, group)
+      group.servers.push(server)
+      for (const { message } of rehearsal.warnings)
+        if (!group.warnings.includes(message) && group.warnings.length < mostWarnings)
+          group.warnings.push(message)
+      losses.push(...rehearsal.losses)
+    }
+  }
+  return {
+    servers: order.length,
+    unchanged,
+    groups: [...groups.values()].toSorted((a, b) => b.servers.length - a.servers.length),
+    refused,
+    losses,
+  }
+}
+const mostWarnings = 20

@@ -1,0 +1,273 @@
+/** Requests of roll-outs and of their undo. What each server gets is fixed with the request. */
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import { hasEnded, type Operation, operationTable } from '#contract/operations.ts'
+import type {
+  sharedPatchRollOut,
+  sharedPatchUndo,
+} from '#contract/shared-patches/shared-patches.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
+import { type Caller, callerName } from '../../../http/caller.ts'
+import { existing, type Versions } from '../../../http/tags.ts'
+import type { NewStep } from '../../operations/api.ts'
+import { demandFilled } from './filling.ts'
+import type { SharedParts } from './parts.ts'
+import { demandFew } from './previewing.ts'
+import type { RolledServer, SharedPatchRow, SharedStore } from './store.ts'
+import { layerOf } from '../sets.ts'
+import { inRollOutOrder, statesOf, type TargetServer } from './targets.ts'
+
+/** Queue of shared patches; the key is the patch's id. */
+export const sharedPatchQueue = 'shared-patch'
+export const stepOf = (serverId: string): string => `roll-out/${serverId}`
+
+/** @throws Problem operation_running while a roll-out of the patch runs */
+export async function demandIdle(
+  { operations }: Pick<SharedParts, 'operations'>,
+  tx: Tx,
+  { id, name }: Pick<SharedPatchRow, 'id' | 'name'>,
+): Promise<void> {
+  const [open] = await operations.open(tx, 'shared_patch', id)
+  if (open)
+    throw new Problem(
+      'operation_running',
+      `${name} is being rolled out: wait until that has ended, or cancel it`,
+    )
+}
+
+export function rolling(parts: SharedParts) {
+  const { db, clock, store, servers, clusters, operations, filling } = parts
+
+  /** @throws Problem held_by_files if other files hold a cluster of these servers */
+  const demandUnheld = async (tx: Tx, caller: Caller, those: readonly TargetServer[]) => {
+    for (const id of new Set(those.flatMap((one) => one.cluster_id ?? [])))
+      (await clusters.find(tx, id))?.demandUnheld(caller)
+  }
+
+  const begin = async (
+    tx: Tx,
+    caller: Caller,
+    patch: SharedPatchRow,
+    {
+      kind,
+      undoes,
+      those,
+      rolled,
+      skipped = new Map(),
+      arguments: args,
+    }: {
+      kind: 'sharedPatchRollOut' | 'sharedPatchUndo'
+      undoes: string | null
+      those: readonly TargetServer[]
+      rolled: readonly RolledServer[]
+      skipped?: ReadonlyMap<string, string>
+      arguments: { in_window: boolean; confirmed_loss: string[] }
+    },
+  ): Promise<{ operation: Operation }> => {
+    const at = new Date(clock.now())
+    const title = operationTable[kind].steps['roll-out']
+    const operation = await operations.create(tx, caller, {
+      kind,
+      target: { id: patch.id, name: patch.name },
+      arguments: args,
+      queue: sharedPatchQueue,
+      steps: those.map(({ id, name }): NewStep => {
+        const reason = skipped.get(id)
+        return {
+          key: stepOf(id),
+          title: title({ name }),
+          node_id: id,
+          ...(reason !== undefined && {
+            before: {
+              status: 'skipped',
+              attempt: 0,
+              started_at: null,
+              ended_at: at.toISOString(),
+              reason,
+            },
+          }),
+        }
+      }),
+      audit: { after: { servers: those.length - skipped.size } },
+    })
+    const { id: patch_id, revision, name, weight, body, targets } = patch
+    await store.insertRollOut(tx, {
+      patch_id,
+      operation_id: operation.id,
+      undoes,
+      revision,
+      created_by_name: callerName(caller),
+      created_at: at,
+      definition: { name, weight, body, targets },
+      servers: rolled,
+    })
+    await parts.tell(tx, caller, {
+      name: 'shared_patch.updated',
+      object: { kind: 'shared_patch', id: patch_id },
+    })
+    return { operation }
+  }
+
+  return {
+    /**
+     * @throws Problem not_found, stale, invalid with the names of servers without a value,
+     * operation_running, transition_refused if no server is behind, held_by_files
+     */
+    rollOut: (
+      caller: Caller,
+      id: string,
+      { node_ids, canary_id, in_window, confirmed_loss }: Input<typeof sharedPatchRollOut>['body'],
+      ifMatch?: Versions,
+    ): Promise<{ operation: Operation }> =>
+      inTransaction(db, async (tx) => {
+        const patch = existing(await store.lock(tx, id), 'shared patch', ifMatch)
+        await demandIdle(parts, tx, patch)
+        const states = statesOf(patch, await store.servers(tx), await store.held(tx, id))
+        const chosen = node_ids && new Set(node_ids)
+        const strange = node_ids?.find((one) => !states.some(({ server }) => server.id === one))
+        if (strange !== undefined)
+          throw new Problem(
+            'transition_refused',
+            `${patch.name} is not for the server ${strange}: change its targets first`,
+          )
+        const concerned = states.filter(
+          ({ server, state }) => state !== 'current' && (chosen?.has(server.id) ?? true),
+        )
+        if (concerned.length === 0)
+          throw new Problem(
+            'transition_refused',
+            states.length === 0
+              ? `${patch.name} is for no server yet: choose its targets first`
+              : 'Every one of these servers has this revision already',
+          )
+        demandFew(concerned)
+        const order = inRollOutOrder(concerned.map(({ server }) => server))
+        const canary = order.find((one) => one.id === canary_id)
+        if (canary_id !== undefined && !canary)
+          throw new Problem(
+            'transition_refused',
+            'The canary is not one of the servers that would be changed',
+          )
+        const first = canary ?? order[0]!
+        const inTurn = (one: TargetServer): number =>
+          one === first ? 0 : one.cluster_id === first.cluster_id ? 1 : 2
+        const those = order.toSorted((a, b) => inTurn(a) - inTurn(b))
+        await demandUnheld(tx, caller, those)
+        const facts = new Map(
+          (
+            await servers.forPlan(
+              tx,
+              those.map((one) => one.id),
+            )
+          ).map((one) => [one.id, one]),
+        )
+        const getting = those.filter((one) =>
+          concerned.some(({ server, state }) => server === one && state === 'behind'),
+        )
+        const filled = await filling.fillFor(patch, patch.revision, getting, facts)
+        demandFilled(filled)
+        const after = new Map(
+          filled.flatMap((one) => ('layer' in one ? [[one.server.id, one.layer] as const] : [])),
+        )
+        return begin(tx, caller, patch, {
+          kind: 'sharedPatchRollOut',
+          undoes: null,
+          those,
+          rolled: await withBefore(store, tx, id, those, (one) => after.get(one.id) ?? null),
+          arguments: { in_window, confirmed_loss: [...confirmed_loss] },
+        })
+      }),
+
+    /** @throws Problem not_found, operation_running, transition_refused, held_by_files */
+    undo: (
+      caller: Caller,
+      id: string,
+      { in_window, confirmed_loss }: Input<typeof sharedPatchUndo>['body'],
+    ): Promise<{ operation: Operation }> =>
+      inTransaction(db, async (tx) => {
+        const patch = existing(await store.lock(tx, id), 'shared patch')
+        await demandIdle(parts, tx, patch)
+        const [last, ...earlier] = await store.rollOuts(tx, id, 100)
+        if (!last) throw new Problem('transition_refused', `${patch.name} was never rolled out`)
+        const undone = last.undone && (await lastUndo(tx, last.id))
+        if (undone && hasEnded(undone) && undone.status === 'done')
+          throw new Problem('transition_refused', 'The last roll-out was undone already')
+        const all = await store.servers(tx)
+        const overtaken = await store.overtaken(tx, last.id)
+        const those: TargetServer[] = []
+        const rolled: RolledServer[] = []
+        const skipped = new Map<string, string>()
+        for (const { server_id, applied_at } of await store.rolled(tx, last.id)) {
+          const server = all.find((one) => one.id === server_id)
+          if (!server || applied_at === null) continue
+          const [kept, now] = [
+            (await store.rolledServer(tx, last.id, server_id))!,
+            await layerNow(store, tx, server_id, id),
+          ]
+          // An earlier attempt of the undo has brought it back.
+          if (undone && JSON.stringify(now) === JSON.stringify(kept.before)) continue
+          those.push(server)
+          if (
+            overtaken.has(server_id) ||
+            (now?.revision ?? null) !== (kept.after?.revision ?? null)
+          )
+            skipped.set(
+              server_id,
+              `${server.name} keeps what it has: somebody has changed this patch on it since the roll-out`,
+            )
+          rolled.push({ server_id, before: now, after: kept.before })
+        }
+        if (those.length === skipped.size)
+          throw new Problem(
+            'transition_refused',
+            skipped.size === 0
+              ? 'The last roll-out changed no server'
+              : `${[...skipped.values()].slice(0, 3).join('. ')}`,
+          )
+        const touched = inRollOutOrder(those)
+        await demandUnheld(tx, caller, touched)
+        const begun = await begin(tx, caller, patch, {
+          kind: 'sharedPatchUndo',
+          undoes: last.id,
+          those: touched,
+          rolled: touched.map((one) => rolled.find((row) => row.server_id === one.id)!),
+          skipped,
+          arguments: { in_window, confirmed_loss: [...confirmed_loss] },
+        })
+        // The former patch is the wanted one again, unless somebody has saved another meanwhile.
+        const former = earlier.find((one) => !one.undone && one.revision !== last.revision)
+        if (former && patch.revision === last.revision) {
+          const definition = await store.definitionOf(tx, former)
+          await parts.restore(tx, caller, patch, definition, former.revision)
+        }
+        return begun
+      }),
+  }
+
+  async function lastUndo(tx: Tx, rollOutId: string): Promise<Operation | undefined> {
+    const operationId = await store.lastUndoOf(tx, rollOutId)
+    return operationId === undefined ? undefined : operations.read(tx, operationId)
+  }
+}
+
+const layerNow = async (store: SharedStore, tx: Tx, serverId: string, patchId: string) => {
+  const row = (await store.layersOf(tx, serverId)).find((one) => one.patch_id === patchId)
+  return row ? layerOf(row) : null
+}
+
+const withBefore = async (
+  store: SharedStore,
+  tx: Tx,
+  patchId: string,
+  those: readonly TargetServer[],
+  after: (server: TargetServer) => RolledServer['after'],
+): Promise<RolledServer[]> => {
+  const rolled: RolledServer[] = []
+  for (const one of those)
+    rolled.push({
+      server_id: one.id,
+      before: await layerNow(store, tx, one.id, patchId),
+      after: after(one),
+    })
+  return rolled
+}

@@ -1,0 +1,327 @@
+/** Patches of the fleet: their calls, and the reconciler of their roll-outs. */
+import { Problem } from '#contract/errors.ts'
+import { memoryPage, type MemoryReaders } from '#contract/list.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { largestPatchBody, patchMask } from '#contract/patches.ts'
+import {
+  canRemoveSharedPatch,
+  type NewSharedPatch,
+  serverSharedPatches,
+  type SharedPatch,
+  type SharedPatchChange,
+  sharedPatchCreate,
+  sharedPatchGet,
+  sharedPatchList,
+  sharedPatchNameTaken,
+  sharedPatchPreview,
+  sharedPatchRemove,
+  sharedPatchRollOut,
+  sharedPatchServers,
+  sharedPatchUndo,
+  sharedPatchUpdate,
+} from '#contract/shared-patches/shared-patches.ts'
+import { variablesIn } from '#contract/shared-patches/variables.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
+import { type Caller, callerName } from '../../../http/caller.ts'
+import { serve } from '../../../http/serve.ts'
+import { existing, type Versions } from '../../../http/tags.ts'
+import type { Domain } from '../../../platform.ts'
+import type { For } from '../../../reading/asker.ts'
+import { audienceOf } from '../parts.ts'
+import { sharedPatchReconciler } from './carrying.ts'
+import { demandFilled, filling } from './filling.ts'
+import type { SharedDomainParts, SharedParts } from './parts.ts'
+import { previewing } from './previewing.ts'
+import { demandIdle, rolling } from './rolling.ts'
+import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
+import { type Held, isTargetOf, statesOf, type TargetServer } from './targets.ts'
+
+const targetOf = ({ id, name }: Pick<SharedPatchRow, 'id' | 'name'>) =>
+  ({ kind: 'shared_patch', id, name }) as const
+/** Never the body, which may contain secrets. */
+const audited = ({ name, weight, targets, revision, body }: SharedPatchRow): object => ({
+  name,
+  weight,
+  targets,
+  revision,
+  bytes: Buffer.byteLength(body),
+})
+
+const readers: MemoryReaders<typeof sharedPatchList.list, SharedPatch> = {
+  sort: {
+    name: (p) => p.name,
+    weight: (p) => p.weight,
+    targets: (p) => p.servers.targets,
+    behind: (p) => p.servers.behind,
+    updated_at: (p) => p.updated_at,
+  },
+  filters: {},
+  search: (p, wanted) => p.name.includes(wanted),
+  ties: [(p) => p.name, (p) => p.id],
+}
+
+export function sharedPatches(given: SharedDomainParts): Domain {
+  const { db, clock, engine, record } = given
+  const store = sharedStore(given)
+  const fills = filling(given)
+  const parts: SharedParts = { ...given, store, filling: fills, restore }
+  const { rollOut, undo } = rolling(parts)
+  const { preview } = previewing(parts)
+  engine.register(sharedPatchReconciler(parts))
+
+  async function restore(
+    tx: Tx,
+    caller: Caller,
+    before: SharedPatchRow,
+    former: Definition,
+    revision: number,
+  ): Promise<void> {
+    await changed(tx, caller, before, { ...former, name: before.name }, revision)
+  }
+  const changed = async (
+    tx: Tx,
+    caller: Caller,
+    before: SharedPatchRow,
+    wanted: Definition,
+    revision: number,
+  ): Promise<SharedPatchRow> => {
+    const variables = variablesIn(wanted.body)
+    const after = await store.update(
+      tx,
+      before.id,
+      { ...wanted, variables, revision },
+      new Date(clock.now()),
+    )
+    await record(tx, caller, {
+      action: 'shared_patch.updated',
+      target: targetOf(after),
+      before: audited(before),
+      after: audited(after),
+      event: { version: after.version },
+    })
+    return after
+  }
+  const writing = <T>(act: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTransaction(db, act).catch((error: unknown) => {
+      throw violatedConstraint(error) === 'shared_patch_name'
+        ? new Problem('name_taken', sharedPatchNameTaken, { name: nameSentences('Patch').taken })
+        : error
+    })
+
+  const shown = async (
+    who: For,
+    row: SharedPatchRow,
+    all: { servers: readonly TargetServer[]; held: readonly Held[] },
+  ): Promise<SharedPatch> => {
+    const { id, name, weight, targets, variables, revision, version } = row
+    const states = statesOf(row, all.servers, all.held)
+    const [last] = await store.rollOuts(db, id, 1)
+    return {
+      id,
+      name,
+      weight,
+      body: await fills.shown(who, row.body, audienceOf(who.caller)),
+      variables,
+      targets,
+      revision,
+      servers: {
+        targets: states.filter(({ state }) => state !== 'extra').length,
+        current: states.filter(({ state }) => state === 'current').length,
+        behind: states.filter(({ state }) => state !== 'current').length,
+      },
+      last_roll_out: last
+        ? {
+            operation_id: last.operation_id,
+            at: last.created_at.toISOString(),
+            by: last.created_by_name,
+            revision: last.revision,
+            undone: last.undone,
+          }
+        : null,
+      created_by: row.created_by_name,
+      version,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+    }
+  }
+  const everything = async () => ({
+    servers: await store.servers(db),
+    held: await store.held(db),
+  })
+
+  /** @throws Problem invalid with the line, or with the servers without a value */
+  const demandUsable = async (who: For, wanted: Definition): Promise<void> => {
+    if (wanted.body.includes(patchMask)) {
+      const sentence = `The patch contains ${patchMask} in place of a secret: enter the secret itself`
+      throw new Problem('invalid', sentence, { body: sentence })
+    }
+    fills.demandKnown(wanted.body)
+    const targets = (await store.servers(db)).filter(isTargetOf(wanted.targets))
+    const facts = await given.servers.forPlan(
+      db,
+      targets.map(({ id }) => id),
+    )
+    const filled = await fills.fillFor(wanted, 0, targets, new Map(facts.map((f) => [f.id, f])))
+    const [example] = filled.flatMap((one) => ('layer' in one ? [one.layer.body] : []))
+    await fills.demandBody(who, wanted.body, example)
+    demandFilled(filled)
+  }
+
+  const calls = {
+    async list(
+      who: For,
+      query: Input<typeof sharedPatchList>['query'],
+    ): Promise<Page<SharedPatch>> {
+      const all = await everything()
+      const items: SharedPatch[] = []
+      for (const row of await store.all(db)) items.push(await shown(who, row, all))
+      return memoryPage(sharedPatchList.list, items, readers, query)
+    },
+
+    async get(who: For, id: string): Promise<SharedPatch> {
+      return shown(who, existing(await store.one(db, id), 'shared patch'), await everything())
+    },
+
+    async create(who: For, asked: NewSharedPatch): Promise<SharedPatch> {
+      const { caller } = who
+      await demandUsable(who, asked)
+      const row = await writing(async (tx) => {
+        const made = await store.insert(
+          tx,
+          { ...asked, variables: variablesIn(asked.body), created_by_name: callerName(caller) },
+          new Date(clock.now()),
+        )
+        await record(tx, caller, {
+          action: 'shared_patch.created',
+          target: targetOf(made),
+          after: audited(made),
+          event: { version: made.version },
+        })
+        return made
+      })
+      return shown({ ...who, caller }, row, await everything())
+    },
+
+    /** @throws Problem stale also without If-Match, if somebody saves during the checks */
+    async update(
+      who: For,
+      id: string,
+      asked: SharedPatchChange,
+      ifMatch: Versions,
+    ): Promise<SharedPatch> {
+      const known = existing(await store.one(db, id), 'shared patch', ifMatch)
+      const wanted: Definition = {
+        name: asked.name ?? known.name,
+        weight: asked.weight ?? known.weight,
+        targets: asked.targets ?? known.targets,
+        body:
+          asked.body === undefined
+            ? known.body
+            : await fills.unmasked(who, asked.body, known.body, audienceOf(who.caller)),
+      }
+      await demandUsable(who, wanted)
+      const row = await writing(async (tx) => {
+        const before = existing(await store.lock(tx, id), 'shared patch', ifMatch)
+        // What is saved must be what was checked.
+        if (before.version !== known.version)
+          throw new Problem(
+            'stale',
+            'Somebody else has changed this object since you opened it. Load it again.',
+          )
+        const { name, weight, body, targets } = before
+        if (isDeepStrictEqual({ name, weight, body, targets }, wanted)) return before
+        await demandIdle(parts, tx, before)
+        const isNew = name !== wanted.name || weight !== wanted.weight || body !== wanted.body
+        const revision = isNew ? (await store.lastRevision(tx, id)) + 1 : before.revision
+        return changed(tx, who.caller, before, wanted, revision)
+      })
+      return shown(who, row, await everything())
+    },
+
+    remove: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
+      writing(async (tx) => {
+        const row = existing(await store.lock(tx, id), 'shared patch', ifMatch)
+        await demandIdle(parts, tx, row)
+        const verdict = canRemoveSharedPatch((await store.held(tx, id)).length)
+        if (!verdict.ok) throw new Problem('conflict', verdict.reason)
+        await store.remove(tx, id)
+        await record(tx, caller, {
+          action: 'shared_patch.removed',
+          target: targetOf(row),
+          before: audited(row),
+          event: { version: row.version },
+        })
+      }),
+
+    async servers(id: string) {
+      const row = existing(await store.one(db, id), 'shared patch')
+      const { servers, held } = await everything()
+      return {
+        items: statesOf(row, servers, held).map(({ server, held: has, state }) => ({
+          server: { id: server.id, name: server.name },
+          cluster:
+            server.cluster_id === null || server.cluster_name === null
+              ? null
+              : { id: server.cluster_id, name: server.cluster_name },
+          role: server.cluster_id === null || server.role === 'unknown' ? null : server.role,
+          state,
+          revision: has?.revision ?? null,
+        })),
+      }
+    },
+
+    async ofServer(nodeId: string) {
+      await given.servers.forPlan(db, [nodeId])
+      const servers = await store.servers(db, [nodeId])
+      const held = await store.held(db)
+      return {
+        items: (await store.heads(db)).flatMap((patch) =>
+          statesOf(
+            patch,
+            servers,
+            held.filter((row) => row.server_id === nodeId),
+          ).map(({ state, held: has }) => ({
+            id: patch.id,
+            name: patch.name,
+            weight: patch.weight,
+            state,
+            revision: has?.revision ?? null,
+          })),
+        ),
+      }
+    },
+  }
+
+  return {
+    name: 'shared-patches',
+    routes(app) {
+      const on = serve(app)
+      const fresh = serve(app, { isVolatile: true })
+      const long = serve(app, { largestBody: largestPatchBody })
+      on(sharedPatchList, ({ caller, signal, query }) => calls.list({ caller, signal }, query))
+      fresh(sharedPatchGet, ({ caller, signal, params }) =>
+        calls.get({ caller, signal }, params.id),
+      )
+      long(sharedPatchCreate, ({ caller, signal, body }) => calls.create({ caller, signal }, body))
+      long(sharedPatchUpdate, ({ caller, signal, params, body, ifMatch }) =>
+        calls.update({ caller, signal }, params.id, body, ifMatch),
+      )
+      on(sharedPatchRemove, ({ caller, params, ifMatch }) =>
+        calls.remove(caller, params.id, ifMatch).then(() => undefined),
+      )
+      serve(app, { heavy: true, largestBody: largestPatchBody })(
+        sharedPatchPreview,
+        ({ caller, signal, body }) => preview({ caller, signal }, body),
+      )
+      on(sharedPatchRollOut, ({ caller, params, body, ifMatch }) =>
+        rollOut(caller, params.id, body, ifMatch),
+      )
+      on(sharedPatchUndo, ({ caller, params, body }) => undo(caller, params.id, body))
+      on(sharedPatchServers, ({ params }) => calls.servers(params.id))
+      on(serverSharedPatches, ({ params }) => calls.ofServer(params.id))
+    },
+  }
+}
