@@ -362,7 +362,10 @@ export const words: Words = {
       'Strategic-merge YAML with the variables `{{name}}`, `{{address}}`, `{{link}}` (the link with the address) and `{{label.KEY}}`.',
     targets: 'The servers that the patch is for; without any entry none.',
     canary_id: 'Id of the server that is changed first.',
-    in_window: 'Whether servers are changed only in the maintenance window of their cluster.',
+    'sharedPatchUndo.in_window':
+      'Whether servers are changed only in the maintenance window of their cluster.',
+    'sharedPatchRollOut.in_window':
+      'Whether servers are changed only in the maintenance window of their cluster.',
     'sharedPatchRollOut.node_ids': 'Only these servers. Default: all that are behind.',
   },
   bodies: {

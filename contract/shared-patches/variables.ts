@@ -15,8 +15,6 @@ export interface VariableValues {
   readonly labels: Labels
 }
 
-export const variableNames = ['name', 'address', 'link', 'label.KEY'] as const
-
 /** Text between double braces that begins like a name; other braces belong to the patch. */
 const candidate = /\{\{[ ]?([A-Za-z][A-Za-z0-9._/-]{0,330})[ ]?\}\}/g
 let label: RegExp | undefined

@@ -196,6 +196,8 @@ export const words: Words = {
   fields: {
     mends:
       'Names of control planes that are not well and that this change mends. They are changed first, and their problems do not stop the change.',
+    roll_out:
+      'Id of a roll-out of a shared patch, which begins such a change itself; `patches` and `remove` are then empty.',
     take_back:
       'Id of an earlier change of patches of this cluster: its patches become again what they were before it on each server.',
     stage: 'True: each server installs the new version during its next boot.',

@@ -220,11 +220,11 @@ export const sharedPatchCommands: Command[] = [
       if (known && Object.keys(change).length === 0)
         throw new CliError('usage', 'Specify what to change: --file, --weight or the targets')
       const patch = known
-        ? await api.call(sharedPatchUpdate, {
-            params: { id: known.id },
-            body: change,
-            version: known.version,
-          })
+        ? await api.call(
+            sharedPatchUpdate,
+            { params: { id: known.id }, body: change },
+            { version: known.version },
+          )
         : await api.call(sharedPatchCreate, { body: whole })
       show(
         patch,
@@ -295,16 +295,19 @@ export const sharedPatchCommands: Command[] = [
         options.yes,
       )
       const begun = await withLosses(context, options['confirm-loss'], (losses) =>
-        api.call(sharedPatchRollOut, {
-          params: { id },
-          body: {
-            ...(node_ids.length > 0 && { node_ids }),
-            ...(canary_id !== undefined && { canary_id }),
-            in_window: options['in-window'],
-            ...losses,
+        api.call(
+          sharedPatchRollOut,
+          {
+            params: { id },
+            body: {
+              ...(node_ids.length > 0 && { node_ids }),
+              ...(canary_id !== undefined && { canary_id }),
+              in_window: options['in-window'],
+              ...losses,
+            },
           },
-          version: shared.version,
-        }),
+          { version: shared.version },
+        ),
       )
       return showBegun(context, begun, options.wait, 'The roll-out has begun')
     },

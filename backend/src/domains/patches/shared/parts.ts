@@ -1,8 +1,10 @@
 /** Dependencies of shared patches. */
+import type { clusterChange } from '#contract/clusters/changes/changes.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
-import type { ClusterRequest, Clusters } from '../../clusters/api.ts'
 import type { Configurations, LayerStore } from '../../configurations/api.ts'
 import type { Operations } from '../../operations/api.ts'
 import type { Servers } from '../../servers/api.ts'
@@ -13,10 +15,22 @@ import type { Definition, SharedPatchRow, SharedStore } from './store.ts'
 export interface SharedDomainParts extends Platform {
   readonly patches: Pick<Patches, 'changes' | 'save' | 'rollOutSet'>
   readonly servers: Pick<Servers, 'forPlan' | 'locked'>
-  readonly clusters: Pick<Clusters, 'find'>
+  readonly clusters: {
+    /** Undefined if the cluster doesn't exist. */
+    readonly find: (
+      on: Tx,
+      id: string,
+    ) => Promise<{ readonly demandUnheld: (caller: Caller) => void } | undefined>
+  }
   readonly configurations: Pick<Configurations, 'rehearse' | 'change'>
   readonly operations: Operations
-  readonly changeCluster: ClusterRequest
+  /** Begins a change of a cluster. @throws Problem as `clusterChange` */
+  readonly changeCluster: (
+    caller: Caller,
+    clusterId: string,
+    asked: Input<typeof clusterChange>['body'],
+    signal: AbortSignal,
+  ) => Promise<{ operation: Operation }>
   /** All layers of a server after a change, for configurations. */
   readonly layers: Pick<LayerStore, 'after'>
 }

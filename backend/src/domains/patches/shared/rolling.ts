@@ -222,7 +222,7 @@ export function rolling(parts: SharedParts) {
             'transition_refused',
             skipped.size === 0
               ? 'The last roll-out changed no server'
-              : `${[...skipped.values()].slice(0, 3).join('. ')}`,
+              : [...skipped.values()].slice(0, 3).join('. '),
           )
         const touched = inRollOutOrder(those)
         await demandUnheld(tx, caller, touched)

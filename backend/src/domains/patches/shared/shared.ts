@@ -69,7 +69,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
   const fills = filling(given)
   const parts: SharedParts = { ...given, store, filling: fills, restore }
   const { rollOut, undo } = rolling(parts)
-  const { preview } = previewing(parts)
+  const previews = previewing(parts)
   engine.register(sharedPatchReconciler(parts))
 
   async function restore(
@@ -314,7 +314,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       )
       serve(app, { heavy: true, largestBody: largestPatchBody })(
         sharedPatchPreview,
-        ({ caller, signal, body }) => preview({ caller, signal }, body),
+        ({ caller, signal, body }) => previews.preview({ caller, signal }, body),
       )
       on(sharedPatchRollOut, ({ caller, params, body, ifMatch }) =>
         rollOut(caller, params.id, body, ifMatch),
