@@ -166,7 +166,17 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     })
     await job.fence.write((tx) => operations.steps(tx, operation.id, changes))
     if (changes.some(({ key, status }) => key === step.key && status === 'done')) return 'again'
-    if (!hasEnded(change)) return { waiting: change.reason ?? '' }
+    if (!hasEnded(change)) {
+      // The change waits for its window.
+      if (change.started_at === null && change.reason !== null)
+        await setStep(turn, serverOf(step), { status: 'waiting', reason: change.reason })
+      return { waiting: change.reason ?? '' }
+    }
+    if (change.status === 'done') {
+      // The change had nothing to do on this server: it is asked anew.
+      await setStep(turn, serverOf(step), { status: 'todo' })
+      return 'again'
+    }
     if (change.status === 'cancelled')
       return isCancelled
         ? 'again'
@@ -180,7 +190,7 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     const finish = (status: 'done' | 'cancelled', reason: string | null) =>
       job.fence.write((tx) => operations.set(tx, operation.id, { status, reason, forGood: true }))
     if (!step) {
-      await finish(isCancelled && operation.steps.some(wasCancelled) ? 'cancelled' : 'done', null)
+      await finish('done', null)
       return undefined
     }
     const id = serverOf(step)
@@ -258,6 +268,3 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     },
   }
 }
-
-const wasCancelled = ({ status, reason }: Step): boolean =>
-  status === 'skipped' && reason === 'Cancelled'
