@@ -10,6 +10,7 @@ import { clusterFilesHold } from '#contract/clusters/files.ts'
 import { subnetCreate, subnetExport } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
 import { patchCreate } from '#contract/patches.ts'
+import { sharedPatchCreate, sharedPatchRollOut } from '#contract/shared-patches/shared-patches.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster, buildServer } from '../../servers/testing.ts'
 import { assign } from '../../subnets/testing.ts'
@@ -22,6 +23,7 @@ const set = 'rack-12'
 const seen = '0'.repeat(64)
 let node = ''
 let patch = ''
+let shared = ''
 let subnet = ''
 /** The subnet's row with an address excluded. */
 let csv = ''
@@ -58,6 +60,8 @@ const refused: Readonly<Record<string, Ask>> = {
   serverDriftKeep: ofServer({ body: { seen } }),
   serverRemove: ofServer({ query: { force: 'true' } }),
   serverReset: ofServer({ body: {} }),
+  sharedPatchRollOut: () => ({ params: { id: shared }, body: {} }),
+  sharedPatchUndo: () => ({ params: { id: shared }, body: {} }),
   snapshotScheduleRemove: ofCluster(),
   snapshotScheduleSet: ofCluster({
     body: { store_id: randomUUID(), every_hours: 6, keep_count: 28 },
@@ -72,6 +76,7 @@ const anew = 'Its servers belong to no cluster yet, and the new cluster has no f
 const another = 'Its object is no part of the cluster, and the files of the cluster do not name it.'
 const spare = 'It copies etcd or checks a copy; the cluster stays as it is.'
 const assigned = 'It is refused while the object belongs to a cluster.'
+const unsent = 'It sends nothing to a server: a roll-out does.'
 const machine =
   'The state of a machine for now: what it runs and its configuration stay the same, and an incident does not wait for files.'
 const others = 'It answers what others did to the cluster, which no file can say.'
@@ -124,6 +129,10 @@ const possible: Readonly<Record<string, string>> = {
   serverUnplace: another,
   serverUpdate:
     'In a cluster name and datacenter are fixed; labels, notes and quarantine change no machine.',
+  sharedPatchCreate: unsent,
+  sharedPatchPreview: reads,
+  sharedPatchRemove: 'It is refused while a server has the patch.',
+  sharedPatchUpdate: unsent,
   silenceCreate: another,
   silenceRemove: another,
   snapshotImport: spare,
@@ -180,6 +189,17 @@ beforeAll(async () => {
   })
   subnet = pool.answer!.id
   await assign(backend, pool.answer!, cluster)
+  const saved = await admin.call(sharedPatchCreate, {
+    body: {
+      name: 'calm',
+      body: 'machine: {sysctls: {vm.swappiness: "1"}}\n',
+      targets: { node_ids: [node] },
+    },
+  })
+  shared = saved.answer!.id
+  await admin.call(sharedPatchRollOut, { params: { id: shared }, body: {} })
+  await sql`update operation set status = 'done', ended_at = created_at`.execute(db)
+  await sql`update shared_roll_out_server set applied_at = now()`.execute(db)
   const { text } = await admin.call(subnetExport, { query: {} })
   csv = text.replace('203.0.113.1,,,', '203.0.113.1,,203.0.113.20,')
   await admin.call(clusterFilesHold, { params: { id: cluster }, body: { set } })

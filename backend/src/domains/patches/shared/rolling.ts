@@ -217,6 +217,8 @@ export function rolling(parts: SharedParts) {
             )
           rolled.push({ server_id, before: now, after: kept.before })
         }
+        const touched = inRollOutOrder(those)
+        await demandUnheld(tx, caller, touched)
         if (those.length === skipped.size)
           throw new Problem(
             'transition_refused',
@@ -224,8 +226,6 @@ export function rolling(parts: SharedParts) {
               ? 'The last roll-out changed no server'
               : [...skipped.values()].slice(0, 3).join('. '),
           )
-        const touched = inRollOutOrder(those)
-        await demandUnheld(tx, caller, touched)
         const begun = await begin(tx, caller, patch, {
           kind: 'sharedPatchUndo',
           undoes: last.id,
