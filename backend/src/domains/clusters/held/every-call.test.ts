@@ -117,6 +117,7 @@ const possible: Readonly<Record<string, string>> = {
   operationRetry: runs,
   patchPreview: reads,
   rackCreate: another,
+  rackImport: another,
   rackRemove: another,
   rackUpdate: another,
   serverAdd: another,

@@ -72,7 +72,7 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
         // Its installation may have begun meanwhile.
         if ((await servers.locked(tx, id)).cluster_id !== null)
           throw new Problem('operation_running', `${name} is joining a cluster`)
-        await patches.save(tx, id, set, turn.rollOut.created_by_name)
+        await patches.save(tx, id, set, { by: turn.rollOut.created_by_name, appliedSet: null })
       })
     }
     await setStep(turn, id, { status: 'done' })
