@@ -257,6 +257,7 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/db/embedded/lock.ts': own('json'),
   'backend/src/db/position.ts': own('json'),
   'backend/src/domains/clusters/change/configure/before.ts': own('json'),
+  'backend/src/domains/patches/shared/store.ts': own('json'),
   'backend/src/domains/clusters/change/kubernetes-upgrade/manifests.ts': own('json'),
   'backend/src/domains/clusters/change/members/patched.ts': own('json'),
   'backend/src/domains/clusters/secrets.ts': own('json'),
