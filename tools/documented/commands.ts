@@ -36,7 +36,7 @@ export const commandsOf = (page: string, text: string): Documented[] =>
 
 /** All documented commands, each once. The reference is generated, and its examples are parsed by `cli/docs.test.ts`. */
 export function documentedCommands(root: string): Documented[] {
-  const pages = ['README.md', ...globSync('docs/*.{md,html}', { cwd: root })]
+  const pages = ['README.md', ...globSync('docs/{,running/}*.{md,html}', { cwd: root })]
     .filter((page) => page !== 'docs/cli-reference.md')
     .toSorted()
   const all = pages.flatMap((page) => commandsOf(page, readFileSync(join(root, page), 'utf8')))

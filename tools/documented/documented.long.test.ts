@@ -19,6 +19,7 @@ const commands = documentedCommands(root)
 /** Commands that this test does not run, with the reason. */
 const notRun: [line: RegExp, reason: string][] = [
   [/^npm test$/, 'runs all tests, this one among them'],
+  [/^npm run bench /, 'measures for minutes, on a machine that does nothing else'],
   [/^npm run simulate /, 'its argument is a placeholder for the kernel command line of an image'],
   [/^steelyard login /, 'asks for the password on a terminal, at an example address'],
   [/--context lab/, 'goes to an example address'],
