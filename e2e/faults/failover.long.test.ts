@@ -2,48 +2,16 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
 import { restorationGet } from '#contract/restoration.ts'
-import { type Caller } from '../../tools/api-client.ts'
 import { startProgram, temporaryFolder } from './processes.ts'
+import { writes, writtenNames } from './testing/writes.ts'
 import { patiently, signIn } from './testing/world.ts'
 import { freePort, postgresAccount, postgresPair, systemPrograms } from './testing/postgres-pair.ts'
 
 const bin = systemPrograms()
 const patient = { timeout: 120_000 }
-
-const letter = (n: number) => String.fromCharCode(65 + (Math.floor(n) % 26))
-
-/** Creates datacenters one after another until `stop`, and notes which were acknowledged. */
-function load(call: () => Caller) {
-  const acknowledged: { name: string; atMs: number }[] = []
-  const stopped = new AbortController()
-  let n = 0
-  const run = (async () => {
-    while (!stopped.signal.aborted) {
-      n += 1
-      const code = `${letter(n / 676)}${letter(n / 26)}${letter(n)}`
-      try {
-        await call()(datacenterCreate, {
-          body: { country_code: 'DE', city_code: code, city_name: `Load ${n}` },
-        })
-        acknowledged.push({ name: `Load ${n}`, atMs: performance.now() })
-      } catch {
-        // Not acknowledged: it may exist or not.
-      }
-      await pause(50)
-    }
-  })()
-  return {
-    acknowledged,
-    stop: async (): Promise<void> => {
-      stopped.abort()
-      await run
-    },
-  }
-}
 
 async function site(url: string) {
   const { folder, remove } = temporaryFolder()
@@ -59,30 +27,21 @@ async function site(url: string) {
     },
   }
 }
-const names = async (call: Caller) =>
-  new Set(
-    (await patiently(() => call(datacenterList, { query: { per_page: 1000 } }))).items.map(
-      (d) => d.city_name,
-    ),
-  )
-
 test('a failover to a synchronous standby loses no acknowledged write', async () => {
   const pair = await postgresPair(bin)
   await pair.synchronous()
   const { program, stop } = await site(pair.url)
   try {
     const call = await signIn(program.url)
-    const work = load(() => call)
+    const work = writes(() => call)
     await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(10)
     const before = work.acknowledged.length
     await pair.failOver()
     await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(before + 10)
     await work.stop()
-    const present = await names(call)
-    const missing = work.acknowledged.filter(({ name }) => !present.has(name))
-    const gaps = work.acknowledged.slice(1).map(({ atMs }, i) => atMs - work.acknowledged[i]!.atMs)
+    const missing = await work.missing(call)
     process.stdout.write(
-      `failover, synchronous: ${work.acknowledged.length} acknowledged, ${missing.length} missing, ${(Math.max(...gaps) / 1000).toFixed(1)} s without writes\n`,
+      `failover, synchronous: ${work.acknowledged.length} acknowledged, ${missing.length} missing, ${work.longestGapS().toFixed(1)} s without writes\n`,
     )
     expect(missing).toEqual([])
     expect((await call(restorationGet, {})).restored).toBeNull()
@@ -98,7 +57,7 @@ test('a failover to a standby that lags is noticed before the first write', asyn
   const { program, stop } = await site(pair.url)
   try {
     const call = await signIn(program.url)
-    const work = load(() => call)
+    const work = writes(() => call)
     await expect.poll(() => work.acknowledged.length, patient).toBeGreaterThan(5)
     await pair.lag()
     const before = work.acknowledged.length
@@ -112,8 +71,7 @@ test('a failover to a standby that lags is noticed before the first write', asyn
       patiently(() => call(datacenterList, { query: { per_page: 1000 } })),
     ).rejects.toThrow('401')
     const again = await signIn(program.url)
-    const present = await names(again)
-    const missing = work.acknowledged.filter(({ name }) => !present.has(name))
+    const missing = await work.missing(again)
     process.stdout.write(
       `failover, lagging: ${work.acknowledged.length} acknowledged, ${missing.length} missing and told, ${((performance.now() - began) / 1000).toFixed(1)} s without writes\n`,
     )
@@ -167,7 +125,7 @@ test('pgbouncer in transaction mode is refused with a sentence, and works in ses
     transactions.end()
     const sessions = await pooler(pair, 'session')
     const { program, stop } = await site(sessions.url)
-    expect(await names(await signIn(program.url))).toEqual(new Set())
+    expect(await writtenNames(await signIn(program.url))).toEqual(new Set())
     await stop()
     sessions.end()
   } finally {
