@@ -52,7 +52,7 @@ test('a finding appears and ends in the background within fifteen seconds of its
   await domain.stop!()
 })
 
-test('judging 10,000 servers takes as many queries as judging one, and less time than reading them', async () => {
+test('judging 10,000 servers takes no more queries than judging one, and less time than reading them', async () => {
   const queries = vi.spyOn(Client.prototype, 'query')
   whenOver(() => queries.mockRestore())
   const pass = async () => {
@@ -79,6 +79,7 @@ test('judging 10,000 servers takes as many queries as judging one, and less time
   expect((await servers.summary()).servers.total).toBe(10_001)
   const readMs = process.cpuUsage(began).user / 1000
   const many = await passes()
-  expect(many.queries).toBe(few.queries)
+  // A pass leaves out reading servers that haven't changed since the pass before.
+  expect(many.queries).toBeLessThanOrEqual(few.queries)
   expect(many.ms).toBeLessThan(readMs)
 })
