@@ -4,6 +4,9 @@
  * arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
+import { labelsText } from './labels/changed.ts'
+import { ShownLabels } from './labels/filter.ts'
+import { AllLabels } from './labels/labels.ts'
 import { list, listOperation } from './list.ts'
 import { nameOf } from './names.ts'
 import { callsOf } from './object-calls.ts'
@@ -38,6 +41,8 @@ export const JoinToken = z.object({
   status: z.enum(joinTokenStatuses),
   /** The datacenter of servers that join with the token. */
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  /** Labels that new servers get when they join with the token, or with an image that carries it. */
+  labels: z.optional(ShownLabels),
   /** Each system UUID counts as one use; a reboot doesn't count again. null: unlimited. */
   max_uses: z.nullable(z.int()),
   uses: z.int(),
@@ -57,6 +62,7 @@ export type JoinToken = z.infer<typeof JoinToken>
 export const NewJoinToken = z.strictObject({
   name: nameOf('Join token'),
   datacenter_id: z._default(z.nullable(z.uuid()), null),
+  labels: z._default(AllLabels, {}),
   /** null: the token does not expire. */
   lifetime_hours: z._default(
     z.nullable(
@@ -100,6 +106,12 @@ const joinTokens = list<JoinToken>()({
       value: (t: JoinToken) => t.expires_at,
     },
     datacenter: { label: 'Datacenter', value: (t: JoinToken) => t.datacenter?.code ?? null },
+    labels: {
+      label: 'Labels',
+      help: 'Labels of servers that join with the token',
+      hidden: true,
+      value: (t: JoinToken) => labelsText(t.labels ?? {}) || null,
+    },
     last_used: { label: 'Last used', kind: 'time', value: (t: JoinToken) => t.last_used_at },
     created_at: {
       label: 'Created',
@@ -223,10 +235,12 @@ export const words: Words = {
     ],
     NewJoinToken: [
       NewJoinToken,
-      'A join token to create: its lifetime, its number of uses and its datacenter.',
+      'A join token to create: its lifetime, its number of uses, and the datacenter and labels of servers that join with it.',
     ],
   },
   fields: {
+    'joinTokenCreate.labels':
+      'Labels that new servers get when they join with the token, or with an image that carries it.',
     lifetime_hours: 'Lifetime in hours; null: the token does not expire.',
     max_uses: 'How many servers (system UUIDs) may use the token; null for any number.',
   },
@@ -234,6 +248,7 @@ export const words: Words = {
     joinTokenCreate: {
       name: 'rack-12',
       datacenter_id: '00000000-0000-4000-8000-000000000001',
+      labels: { rack: '12' },
       lifetime_hours: 24,
       max_uses: 20,
     },

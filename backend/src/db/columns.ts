@@ -120,6 +120,7 @@ export interface Columns {
   'history.before': Values
   'history_base.state': Values
   'idempotent_call.answer': unknown
+  'join_token.labels': Labels
   'measurement_day.day': string
   'measurement_minute.figures': readonly (number | null)[]
   'offer.resources': OfferResources

@@ -545,6 +545,7 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     version: Generated<number>
+    labels: DefaultJson<Columns['join_token.labels']>
   }
   machine_event: {
     server_id: string

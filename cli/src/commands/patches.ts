@@ -57,7 +57,7 @@ const columns: readonly Column<Patch>[] = [
   { title: 'WRITTEN BY', text: (p) => (p.read_only ? 'Steelyard' : (p.created_by ?? '')) },
 ]
 
-function labelsOf(entries: readonly string[]): Record<string, string> {
+export function labelsOf(entries: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     entries.map((entry) => {
       const at = entry.indexOf('=')

@@ -4,11 +4,13 @@ import {
   joinTokenList,
   joinTokenRevoke,
 } from '#contract/join-tokens.ts'
+import { labelsText } from '#contract/labels/changed.ts'
 import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { facts } from '../table.ts'
 import { ago, localTime, oneLine } from '../text.ts'
+import { labelsOf } from './patches.ts'
 
 export const tokenCommands: Command[] = [
   listCommand({
@@ -47,8 +49,16 @@ export const tokenCommands: Command[] = [
         value: 'CODE',
         help: 'Datacenter of servers that join with the token',
       },
+      label: {
+        kind: 'text',
+        value: 'KEY=VALUE',
+        help: 'A label of new servers that join with the token',
+        many: true,
+      },
     },
-    examples: ['token create rack-3 --lifetime-hours 24 --uses 10 --datacenter PL-POZ-1'],
+    examples: [
+      'token create rack-3 --lifetime-hours 24 --uses 10 --datacenter PL-POZ-1 --label rack=3',
+    ],
     async run({ terminal, api, show }, { operands, options: o }) {
       if (o['no-expiry'] && o['lifetime-hours'] !== undefined)
         throw new CliError('usage', 'Give either --lifetime-hours or --no-expiry')
@@ -57,6 +67,7 @@ export const tokenCommands: Command[] = [
         ...given({
           lifetime_hours: o['no-expiry'] ? null : o['lifetime-hours'],
           max_uses: o.uses,
+          labels: o.label.length === 0 ? undefined : labelsOf(o.label),
           datacenter_id:
             o.datacenter === undefined
               ? undefined
@@ -68,6 +79,7 @@ export const tokenCommands: Command[] = [
           ['Name', t.name],
           ['Token', t.token],
           ['Kernel argument', t.kernel_argument],
+          ['Labels', labelsText(t.labels ?? {})],
           ['Expires', t.expires_at === null ? 'never' : localTime(t.expires_at)],
         ]),
       )

@@ -176,6 +176,7 @@ export function arriving(
       const joined = await servers.register(tx, system, candidate, {
         datacenterId: current.datacenter_id,
         token: current.token_name,
+        labels: current.labels,
       })
       // Null: another address of the hardware was recorded a moment ago. The next try is due at
       // once and probes the recorded address too.

@@ -48,7 +48,8 @@ const settled = (id: string, count: number): Promise<Arrival[]> =>
 const announce = (...asked: Announcement) => announceTo(backend, ...asked)
 
 test('four servers booted with the kernel argument are registered within 10 s, confirmed, in the right datacenter, with their hardware', async () => {
-  const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })
+  const labels = { rack: '12' }
+  const { id, token } = await make('rack-12', { datacenter_id: datacenterId, labels, max_uses: 4 })
   const machines = await boot(token, { count: 4 })
   const found = await until(
     () => Promise.all(machines.map(serverOf)),
@@ -59,6 +60,7 @@ test('four servers booted with the kernel argument are registered within 10 s, c
     expect(server).toMatchObject({
       status: 'maintenance',
       datacenter: { id: datacenterId },
+      labels,
       nodeAddresses: [machine.plan.address],
       identity: {
         state: 'confirmed',

@@ -4,6 +4,7 @@
  */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
+import type { Labels } from '#contract/labels/selector.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
@@ -147,6 +148,8 @@ export type Waiting = ArrivalRow & {
   token_name: string
   token_revoked_at: Date | null
   datacenter_id: string | null
+  /** Of new servers. */
+  labels: Labels
 }
 
 const waiting = (on: Db | Tx) =>
@@ -158,6 +161,7 @@ const waiting = (on: Db | Tx) =>
       'join_token.name as token_name',
       'join_token.revoked_at as token_revoked_at',
       'join_token.datacenter_id',
+      'join_token.labels',
     ])
     .where('join_arrival.result', '=', 'waiting')
 

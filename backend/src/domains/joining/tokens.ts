@@ -140,7 +140,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
      */
     async create(
       caller: Caller,
-      { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken,
+      { name, datacenter_id, labels, lifetime_hours, max_uses }: NewJoinToken,
     ): Promise<JoinToken & { token: string; kernel_argument: string }> {
       const id = randomUUID()
       const token = textOf(await key(), id)
@@ -159,6 +159,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
             name,
             hash: hashOf(token),
             datacenter_id,
+            labels: JSON.stringify(labels),
             max_uses,
             expires_at,
             ...created,

@@ -1,4 +1,5 @@
 /** Types of the registration of machines that answer at an address. */
+import type { Labels } from '#contract/labels/selector.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Found, KnownServer } from '../../talos-fleet/fleet.ts'
@@ -41,6 +42,8 @@ export interface RegisterOptions {
    * machine that came back from a cluster, or that contradicted its record, still waits for a user.
    */
   readonly token?: string
+  /** Labels of a new server; a known one keeps its own. */
+  readonly labels?: Labels
 }
 
 export interface Registering {

@@ -21,6 +21,7 @@ const documentOf = (t: JoinToken): JoinTokenDocument => ({
   kind: 'join-token',
   name: t.name,
   datacenter: t.datacenter?.code ?? null,
+  labels: t.labels ?? {},
   lifetime_hours: lifetimeHoursOf(t),
   max_uses: t.max_uses,
 })
@@ -39,7 +40,7 @@ export const joinTokens = planner<JoinTokenDocument>({
     )
     for (const one of placed) {
       const { document } = one
-      const { name, datacenter, lifetime_hours, max_uses } = document
+      const { name, datacenter, labels, lifetime_hours, max_uses } = document
       if (datacenter !== null && !(await demandDatacenter(planning, one, datacenter))) continue
       const known = now.get(name)
       if (!known) {
@@ -58,7 +59,7 @@ export const joinTokens = planner<JoinTokenDocument>({
               name,
               (
                 await run.call(joinTokenCreate, {
-                  body: { name, datacenter_id, lifetime_hours, max_uses },
+                  body: { name, datacenter_id, labels, lifetime_hours, max_uses },
                 })
               ).id,
             )
@@ -67,7 +68,10 @@ export const joinTokens = planner<JoinTokenDocument>({
         continue
       }
       planning.described.add(keyOf('join_token', known.id))
-      const [change] = changesOf({ ...documentOf(known) }, { datacenter, lifetime_hours, max_uses })
+      const [change] = changesOf(
+        { ...documentOf(known) },
+        { datacenter, labels, lifetime_hours, max_uses },
+      )
       if (change)
         refuse(
           planning,

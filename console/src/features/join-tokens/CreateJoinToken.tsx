@@ -12,6 +12,7 @@ import { everyDatacenter } from '../../api/every.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { known as knownLabels, textsOf } from '../../layout/labels/labels.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { exact } from '../../lib/time/time.ts'
@@ -20,6 +21,7 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { LabelsInput } from '../../ui/inputs/LabelsInput.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Command } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -30,7 +32,7 @@ import { blank, lifetimes, readForm, type Typed } from './token-form.ts'
 
 type MadeToken = Answer<typeof joinTokenCreate>
 
-const { Text, Choose } = fieldsFor<Typed>()
+const { Text, Choose, Custom } = fieldsFor<Typed>()
 
 /**
  * Creates a join token and shows it once. With `onMade` the token is passed on instead of shown.
@@ -44,6 +46,7 @@ export default function CreateJoinToken({
 }) {
   const { close } = useDialog()
   const { data: datacenters } = useQuery(everyDatacenter)
+  const { data: known } = useQuery(knownLabels.server)
   const [made, setMade] = useState<MadeToken | null>(null)
   const form = useForm({
     initial: { ...blank, datacenter_id: datacenter },
@@ -75,6 +78,7 @@ export default function CreateJoinToken({
             'no-expiry': typed.lifetime === 'never',
             uses: typed.max_uses,
             datacenter: site?.code,
+            label: Object.entries(typed.labels).map(([key, value]) => `${key}=${value}`),
           })}
           api={curlOf(joinTokenCreate, {}, read.ok ? read.body : {})}
         />
@@ -123,6 +127,21 @@ export default function CreateJoinToken({
           more: d.city_name,
         }))}
       />
+      <Custom
+        name="labels"
+        label="Labels"
+        optional
+        hint="Of new servers that join with the token, or with an image that carries it: key=value; Enter ends a label."
+      >
+        <LabelsInput
+          labels={typed.labels}
+          suggestions={textsOf(known?.items)}
+          onLabels={(labels) => {
+            form.set({ labels })
+            form.leave('labels')
+          }}
+        />
+      </Custom>
     </FormDialog>
   )
 }

@@ -4,7 +4,7 @@ import { blank, readForm } from './token-form.ts'
 test('by default a token is valid for a week and any number of servers', () => {
   expect(readForm({ ...blank, name: 'rack-7' })).toEqual({
     ok: true,
-    body: { name: 'rack-7', datacenter_id: null, lifetime_hours: 168, max_uses: null },
+    body: { name: 'rack-7', datacenter_id: null, labels: {}, lifetime_hours: 168, max_uses: null },
   })
 })
 
@@ -41,5 +41,12 @@ test('each invalid field shows the message of the API', () => {
   expect(readForm({ ...blank, name: 'a', lifetime: 'other', lifetime_hours: '9000' })).toEqual({
     ok: false,
     fields: { lifetime_hours: 'Lifetime must be at most a year (8760 hours)' },
+  })
+})
+
+test('a label that breaks a rule is refused at the labels, by its key', () => {
+  expect(readForm({ ...blank, name: 'rack-7', labels: { rack: '7', '☃': '1' } })).toMatchObject({
+    ok: false,
+    fields: { labels: expect.stringMatching(/^☃: A label key has up to 63 letters/) as string },
   })
 })

@@ -1,5 +1,6 @@
 /** Values of the form of a new join token, and the request body. */
 import { NewJoinToken } from '#contract/join-tokens.ts'
+import { labelProblem } from '../../layout/labels/edits.ts'
 import { readBy } from '../../lib/fields.ts'
 
 /**
@@ -12,6 +13,7 @@ export const blank = {
   lifetime_hours: '',
   max_uses: '',
   datacenter_id: '',
+  labels: {} as Record<string, string>,
 }
 export type Typed = typeof blank
 
@@ -27,11 +29,23 @@ export const lifetimes = [
 /** Text that is not a whole number stays a string, so that the schema refuses it. */
 const whole = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 
-export const readForm = ({ name, lifetime, lifetime_hours, max_uses, datacenter_id }: Typed) =>
-  readBy(NewJoinToken, {
+export function readForm({
+  name,
+  lifetime,
+  lifetime_hours,
+  max_uses,
+  datacenter_id,
+  labels,
+}: Typed) {
+  const read = readBy(NewJoinToken, {
     name,
     datacenter_id: datacenter_id === '' ? null : datacenter_id,
     lifetime_hours:
       lifetime === 'never' ? null : whole(lifetime === 'other' ? lifetime_hours : lifetime),
     max_uses: max_uses === '' ? null : whole(max_uses),
+    labels,
   })
+  if (read.ok) return read
+  const problem = labelProblem(read.fields)
+  return problem === null ? read : { ...read, fields: { ...read.fields, labels: problem } }
+}

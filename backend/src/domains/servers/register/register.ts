@@ -70,7 +70,7 @@ export function registering({
     tx: Tx,
     caller: Caller,
     machines: readonly Machine[],
-    { datacenterId, token }: RegisterOptions,
+    { datacenterId, token, labels = {} }: RegisterOptions,
   ): Promise<store.ServerRow[]> => {
     const at = new Date(clock.now())
     const removed = await store.removedWith(
@@ -95,6 +95,7 @@ export function registering({
         return {
           name: newName(random),
           datacenter_id: datacenterId,
+          labels: JSON.stringify(labels),
           address,
           identity_state: token === undefined || note !== null ? 'unconfirmed' : 'confirmed',
           identity_mac: identityMac,
