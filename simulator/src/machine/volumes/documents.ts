@@ -41,7 +41,7 @@ const UNITS = ['', 'K', 'M', 'G', 'T', 'P', 'E']
 /** The bytes of `10GiB`, `10GB` or `10G` (Talos: humanize.ParseBytes). */
 const bytesOf = (size: string): number => {
   const [, amount = '0', unit = '', binary] =
-    /^\s*([\d.]+)\s*([KMGTPE]?)(i)?B?\s*$/i.exec(size) ?? []
+    /^([\d.]+) ?([KMGTPE]?)(i)?B?$/i.exec(size.trim()) ?? []
   return Math.floor(
     Number(amount) * (binary ? 1024 : 1000) ** Math.max(0, UNITS.indexOf(unit.toUpperCase())),
   )
