@@ -52,11 +52,12 @@ export function selectorOf(text: string): readonly Condition[] | null {
 
 /** Whether the labels pass all conditions. */
 export const selects = (selector: readonly Condition[], labels: Labels): boolean =>
-  selector.every(
-    ({ key, values, not }) =>
-      // Keys such as `constructor` are names of inherited properties.
-      (Object.hasOwn(labels, key) && (values?.includes(labels[key]!) ?? true)) !== not,
-  )
+  selector.every(({ key, values, not }) => {
+    // Keys such as `constructor` are names of inherited properties, none of which is a string. A
+    // list asks this of 10,000 servers, for which `Object.hasOwn` takes four times as long.
+    const value: unknown = labels[key]
+    return (typeof value === 'string' && (values?.includes(value) ?? true)) !== not
+  })
 
 /** Says what a selector is, if a text is none. */
 export const selectorSentence =
