@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cluster, fleet, rack, until } from '../../testing/fleet.ts'
+import { MAX_SPEED } from '../../clock.ts'
 import { handOn } from '../hand.ts'
 import { as, type Ask } from '../../testing/kubernetes.ts'
 
@@ -121,6 +122,38 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
     desiredHealthy: 1,
     disruptionsAllowed: expect.any(Number) as number,
   })
+})
+
+test('a roll-out ends even when pods are ready faster than the controllers look', async () => {
+  const { ask, simulator } = await setup(4)
+  const path = '/apis/apps/v1/namespaces/default/daemonsets'
+  const set = (image: string): object => ({
+    metadata: { name: 'web' },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { tolerations: [{ operator: 'Exists' }], containers: [{ name: 'web', image }] },
+      },
+    },
+  })
+  await ask('POST', path, set('registry.example/web:1'))
+  await ready(ask, 5)
+  simulator.clock.setSpeed(MAX_SPEED)
+  expect((await ask('PUT', `${path}/web`, set('registry.example/web:2'))).status).toBe(200)
+  await until('all pods are updated and run', async () => {
+    const { body } = await ask('GET', `${path}/web`)
+    const { observedGeneration, updatedNumberScheduled, numberAvailable } = body.status as Record<
+      string,
+      number
+    >
+    return observedGeneration === 2 && updatedNumberScheduled === 5 && numberAvailable === 5
+  })
+  expect(await ready(ask, 5)).toMatchObject(
+    Array.from({ length: 5 }, () => ({
+      spec: { containers: [{ image: 'registry.example/web:2' }] },
+    })),
+  )
 })
 
 test('pods of a node without power stay until they are deleted with force, or until the node is deleted', async () => {
