@@ -197,6 +197,18 @@ export default defineConfig({
           expect: { poll: { timeout: 30_000 } },
         },
       },
+      // Generators of clients and Schemathesis read the OpenAPI document of a running Steelyard.
+      {
+        test: {
+          name: 'clients',
+          include: ['e2e/clients/*.test.ts'],
+          exclude: never,
+          globalSetup: ['tools/built.ts', 'e2e/template.ts'],
+          maxWorkers: 1,
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
+        },
+      },
       {
         ...room('console'),
         test: {

@@ -213,6 +213,18 @@ if (inFull) {
     FAULT_MOMENTS: process.env.FAULT_MOMENTS ?? '10',
   })
 } else suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '3'))
+// Generators of clients, and Schemathesis, read the OpenAPI document of a running Steelyard.
+const generators = [
+  ['go', ['version'], 'golang'],
+  ['java', ['-version'], 'default-jre-headless'],
+  ['mvn', ['--version'], 'maven'],
+  ['python3', ['-c', 'import venv, ensurepip'], 'python3-venv'],
+]
+const noGenerators = generators.filter(([program, args]) => spawnSync(program, args).status !== 0)
+if (inFull && noGenerators.length === 0)
+  suite('generated clients', node, vitest('--project', 'clients'))
+else if (inFull)
+  skip('generated clients', `apt-get install ${noGenerators.map(([, , one]) => one).join(' ')}`)
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
