@@ -305,8 +305,8 @@ function FactoryNotice({
           <b>
             The image factory at <span className="mono">{factory.url}</span> does not answer.
           </b>{' '}
-          {factory.reason ?? ''} You can continue: schematic and id are made here and kept, and the
-          links work after the factory has confirmed them.
+          {factory.reason === null ? '' : `${factory.reason}.`} You can continue: schematic and id
+          are made here and kept, and the links work after the factory has confirmed them.
         </Alert>
       )}
     </>
