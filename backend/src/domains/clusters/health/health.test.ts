@@ -5,6 +5,7 @@ import { clusterPods } from '#contract/clusters/pods.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { inTransaction } from '../../../db/db.ts'
 import { healthQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -12,7 +13,13 @@ const world = await clusterWorld({ servers: 4 })
 const { admin } = world
 const viewer = await world.backend.signIn({ role: 'viewer', lasts: true })
 const nodes = world.take(4)
-const { cluster, operation } = await world.create(nodes)
+/** The last disk of the worker holds its workload. */
+const workloadDisk = `/dev/${world.machine(nodes[3]!).hardware.disks.at(-1)!.name}`
+const { cluster, operation } = await world.create(nodes, {
+  servers: world
+    .ask(nodes)
+    .servers.map((s, i) => (i === 3 ? { ...s, workload_disks: [workloadDisk] } : s)),
+})
 const ask = async (): Promise<ClusterHealth> =>
   (await viewer.call(clusterHealth, { params: { id: cluster.id } })).answer!
 const stateOf = (health: ClusterHealth, topic: string) =>
@@ -89,6 +96,52 @@ test('the pods of a cluster are listed, of one server or by search', async () =>
   })
   expect(problem).toMatchObject({ code: 'not_found' })
 })
+
+test(
+  'a disk of the workload that breaks is a finding about its server, and ends when it is back',
+  { timeout: 600_000 },
+  async () => {
+    const [, , , worker] = nodes
+    const machine = world.machine(worker!)
+    const found = async () => {
+      await world.backend.domains.findings.judge()
+      return (
+        await viewer.call(findingList, { query: { kind: 'server_disk_missing' } })
+      ).answer!.items.map((f) => [f.object.name, f.cluster?.name, f.severity, f.reason])
+    }
+    const { db, engine } = world.backend.platform
+    const observe = () => inTransaction(db, (tx) => engine.wake(tx, healthQueue, cluster.id))
+    expect(await found()).toEqual([])
+    await addFault(machine, { kind: 'disks', what: 'lost' })
+    // The hardware of a server is read every ten minutes of the monotonic clock. It moves in steps
+    // shorter than the lease of contacts, whose loss puts off the next reading. The wall clock stays
+    // that of the machines, which refuse certificates from the future.
+    const hasDiskLater = async () => {
+      world.backend.clock.advance(5_000)
+      world.backend.clock.jump(-5_000)
+      const { resources } = await world.server(worker!.id)
+      return resources.disks.some(({ id }) => `/dev/${id}` === workloadDisk)
+    }
+    await world.until(hasDiskLater, (has) => !has)
+    await observe()
+    expect(await world.until(found, ({ length }) => length > 0)).toEqual([
+      [
+        worker!.name,
+        cluster.name,
+        'degraded',
+        `${workloadDisk} of the server is gone: it broke or was taken out.`,
+      ],
+    ])
+    expect((await world.server(worker!.id)).finding?.kind).toBe('server_disk_missing')
+    machine.disk.change((state) => void delete state.disks)
+    machine.reread()
+    machine.journal.changed()
+    await world.until(hasDiskLater, (has) => has)
+    await observe()
+    expect(await world.until(found, ({ length }) => length === 0)).toEqual([])
+    expect((await world.server(worker!.id)).finding).toBeNull()
+  },
+)
 
 test(
   'a control plane that does not answer is reported with the reason',
