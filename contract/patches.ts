@@ -65,21 +65,21 @@ const labels = z
     }),
   )
 
-const weight = z
+export const patchWeight = z
   .int('Weight must be a whole number')
   .check(
     z.gte(patchLimits.weight.min, 'Weight must be between 0 and 999'),
     z.lte(patchLimits.weight.max, 'Weight must be between 0 and 999'),
   )
-const body = z
+export const patchBody = z
   .string()
   .check(z.minLength(1, 'Enter a patch'), z.maxLength(patchLimits.bodyBytes, tooLongPatch))
 
 export const NewPatch = z.strictObject({
   name: nameOf('Patch'),
-  weight: z._default(weight, patchLimits.weight.default),
+  weight: z._default(patchWeight, patchLimits.weight.default),
   labels: z._default(labels, {}),
-  body,
+  body: patchBody,
 })
 export type NewPatch = z.infer<typeof NewPatch>
 
@@ -169,9 +169,9 @@ export const patchUpdate = operation(
     params: ofPatch,
     body: z.strictObject({
       name: z.optional(nameOf('Patch')),
-      weight: z.optional(weight),
+      weight: z.optional(patchWeight),
       labels: z.optional(labels),
-      body: z.optional(body),
+      body: z.optional(patchBody),
       confirmed_loss: ConfirmedLoss,
     }),
     answer: Patch,
@@ -280,7 +280,7 @@ export const patchPreview = operation(
     body: z.strictObject({
       /** Id of the patch that is edited. The merge replaces it. */
       patch_id: z.optional(z.string().check(z.maxLength(64))),
-      weight: z._default(weight, patchLimits.weight.default),
+      weight: z._default(patchWeight, patchLimits.weight.default),
       name: z.optional(z.string().check(z.maxLength(64))),
       labels: z.optional(z.record(z.string(), z.string())),
       body: z.string().check(z.maxLength(patchLimits.bodyBytes, tooLongPatch)),

@@ -1,4 +1,5 @@
 /** Control planes in different racks: what takes one rack away must not take etcd's majority. */
+import { enumerated } from '../words.ts'
 import type { Placement } from './placing.ts'
 
 interface Standing {
@@ -6,9 +7,6 @@ interface Standing {
   /** Null or absent if no rack is known. */
   readonly placement?: Pick<Placement, 'rack'> | null | undefined
 }
-
-const enumerated = (names: readonly string[]): string =>
-  names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`
 
 /**
  * A sentence for each rack that has several of these control planes.

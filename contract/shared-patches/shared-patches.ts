@@ -11,7 +11,7 @@ import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { byId, changed, time } from '../page.ts'
-import { patchLimits, tooLongPatch } from '../patches.ts'
+import { patchBody, patchLimits, patchWeight } from '../patches.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { counted } from '../words.ts'
@@ -62,27 +62,17 @@ export const Targets = z.strictObject({
 })
 export type Targets = z.infer<typeof Targets>
 
-const weight = z
-  .int('Weight must be a whole number')
-  .check(
-    z.gte(patchLimits.weight.min, 'Weight must be between 0 and 999'),
-    z.lte(patchLimits.weight.max, 'Weight must be between 0 and 999'),
-  )
-const body = z
-  .string()
-  .check(z.minLength(1, 'Enter a patch'), z.maxLength(patchLimits.bodyBytes, tooLongPatch))
-
 export const NewSharedPatch = z.strictObject({
   name: nameOf('Patch'),
-  weight: z._default(weight, patchLimits.weight.default),
-  body,
+  weight: z._default(patchWeight, patchLimits.weight.default),
+  body: patchBody,
   targets: Targets,
 })
 export type NewSharedPatch = z.infer<typeof NewSharedPatch>
 export const SharedPatchChange = z.strictObject({
   name: z.optional(nameOf('Patch')),
-  weight: z.optional(weight),
-  body: z.optional(body),
+  weight: z.optional(patchWeight),
+  body: z.optional(patchBody),
   targets: z.optional(Targets),
 })
 export type SharedPatchChange = z.infer<typeof SharedPatchChange>

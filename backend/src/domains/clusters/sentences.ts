@@ -1,4 +1,5 @@
 /** Times in sentences of operations: clock times in UTC, durations in the largest fitting unit. */
+import { enumerated } from '#contract/words.ts'
 
 /** `14:06 UTC` */
 export const atTime = (time: Date | number): string =>
@@ -16,9 +17,7 @@ export function lasting(ms: number): string {
 export function listed(names: readonly string[], most = 4): string {
   if (names.length > most)
     return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
-  return names.length < 2
-    ? (names[0] ?? '')
-    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  return enumerated(names)
 }
 
 /** Silent servers may have changed, too. */

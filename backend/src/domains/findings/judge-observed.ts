@@ -1,5 +1,5 @@
 /** Judges what the etcd, the API servers and the disks of a cluster showed last. Pure functions. */
-import { counted } from '#contract/words.ts'
+import { counted, enumerated } from '#contract/words.ts'
 import type { ClusterCondition, Observed } from '../clusters/api.ts'
 import type { Around } from './judge-clusters.ts'
 import { type Judged, type Said, sentence } from './judged.ts'
@@ -11,10 +11,8 @@ const nearly = 0.8
 const fewestMisses = 2
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
-const named = (all: readonly { readonly name: string }[]): string => {
-  const names = all.map(({ name }) => name)
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`
-}
+const named = (all: readonly { readonly name: string }[]): string =>
+  enumerated(all.map(({ name }) => name))
 const because = (reason: string | null): string =>
   reason === null ? '' : `: ${reason.replace(/\.$/, '')}`
 

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Asked } from '#contract/operation.ts'
 import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
+import { enumerated } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
@@ -76,11 +77,6 @@ export function usePreview(
   }
 }
 
-/** "v1.12 and v1.13" */
-const listed = (versions: readonly string[]): string =>
-  versions.length < 2
-    ? (versions[0] ?? '')
-    : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
 const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
 
 /**
@@ -92,7 +88,7 @@ export function useSchemaHelp(talosVersion: string | null) {
   return useMemo(() => {
     const schema = data?.schema as SchemaNode | undefined
     return {
-      versions: listed([...new Set((data?.versions ?? []).map(minor))]),
+      versions: enumerated([...new Set((data?.versions ?? []).map(minor))]),
       editor: {
         /** Line and column from 0. */
         suggest: (lines: readonly string[], line: number, column: number) =>

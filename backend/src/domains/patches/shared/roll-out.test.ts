@@ -199,7 +199,7 @@ test('a server that joins the label is behind, and one undo brings every touched
 })
 
 describe('servers in no cluster', () => {
-  test('a roll-out stores the patch for the installation, and an undo leaves what others changed since', async () => {
+  test('a roll-out stores the patch for the installation, and an undo brings the former one back', async () => {
     const sysctl = (value: string) =>
       `machine:\n  sysctls:\n    vm.swappiness: "${value}" # {{name}}\n`
     const made = (
