@@ -296,6 +296,20 @@ export const findingKinds = {
     title: 'Installations failed',
     remedies: [ofServer, quarantine],
   },
+  server_mac_duplicate: {
+    object: 'server',
+    severity: 'attention',
+    word: 'MAC twice',
+    title: 'MAC of another server',
+    remedies: [ofServer],
+  },
+  server_address_duplicate: {
+    object: 'server',
+    severity: 'attention',
+    word: 'Address twice',
+    title: 'Address of another server',
+    remedies: [ofServer],
+  },
   server_change_undone: {
     object: 'server',
     severity: 'attention',

@@ -60,7 +60,7 @@ test(
     })
     expect(status).toBe(201)
     await sql`insert into server (name, address, identity_state, identity_since, uuid, serial, created_at, updated_at, reachable, datacenter_id)
-    select 'many-' || n, '10.1.0.1', 'confirmed', now(), gen_random_uuid()::text, n::text, now(), now(), true, ${fra.id}
+    select 'many-' || n, '10.1.' || n / 256 || '.' || n % 256, 'confirmed', now(), gen_random_uuid()::text, n::text, now(), now(), true, ${fra.id}
     from generate_series(1, 1000) as n`.execute(db)
     /** Writes what the observer of contacts writes. */
     const answer = async (answers: boolean, last = 1000) => {

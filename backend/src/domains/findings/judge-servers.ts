@@ -141,7 +141,7 @@ function judgeGroup(place: Place, group: readonly Silent[], answering: number): 
  * @param now in ms since 1970
  */
 export function judgeServers(
-  { unwell, answering }: ServerConditions,
+  { unwell, answering }: Pick<ServerConditions, 'unwell' | 'answering'>,
   together: ReadonlySet<string>,
   now: number,
 ): Judged[] {

@@ -18,6 +18,7 @@ import type { ServerConditions, Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import { snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
+import { judgeDuplicates } from './judge-duplicates.ts'
 import { judgeBehind, judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
 import { type Kept, shownOf } from './shown.ts'
@@ -80,6 +81,7 @@ export function judging(parts: FindingParts) {
   }> => {
     const found = [
       ...judgeServers(conditions, together, now),
+      ...judgeDuplicates(conditions.duplicates),
       ...(await parts.patches.behind(tx)).map(judgeBehind),
     ]
     const silent = new Map<string, Judged>()

@@ -16,6 +16,7 @@ export interface Machine {
   readonly id: string
   readonly name: string
   readonly uuid: string
+  readonly address: string
   readonly cluster: string | null
 }
 interface Cluster {
@@ -41,11 +42,14 @@ export function observing(backend: Backend) {
   const { db } = backend.platform
   const now = () => new Date(clock.now())
 
+  let added = 1
   const add = async (name: string, datacenter_id: string, cluster: Cluster | null = null) => {
     const uuid = randomUUID()
+    const address = `10.2.${added >> 8}.${added++ & 255}`
     const id = await buildServer(backend, {
       name,
       uuid,
+      address,
       datacenter_id,
       reachable: true,
       stage: cluster === null ? 'maintenance' : 'running',
@@ -55,7 +59,7 @@ export function observing(backend: Backend) {
         cluster_name: cluster.name,
       }),
     })
-    return { id, name, uuid, cluster: cluster?.id ?? null } satisfies Machine
+    return { id, name, uuid, address, cluster: cluster?.id ?? null } satisfies Machine
   }
   /** A ready cluster of three control planes and some workers, which are named after it. */
   async function cluster(name: string, datacenterId: string, workers = 0) {
@@ -106,11 +110,11 @@ export function observing(backend: Backend) {
   /** Contacts as the loop of contacts reports them. */
   const contacts = async (machines: readonly Machine[], answers: boolean) =>
     backend.domains.servers.contact.observe(
-      machines.map(({ id, uuid, cluster: clusterId }) => ({
+      machines.map(({ id, uuid, address, cluster: clusterId }) => ({
         serverId: id,
         uuid,
         serial: 'S1',
-        address: '10.0.0.1',
+        address,
         clusterId,
         version: 1,
         askedAt: clock.now(),

@@ -19,6 +19,7 @@ import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
 import type { FailedInstalls, ServerFacts } from './facts.ts'
 import type { Registering } from './registering.ts'
+import type { ListedRow } from './store.ts'
 
 export { failedInstallsSaid, type PlannedDisk, type ServerFacts } from './facts.ts'
 export type { Candidate, Registering, Registration } from './registering.ts'
@@ -101,8 +102,30 @@ export interface ServerCondition extends Pick<
   /** The note about an identity that is in doubt, which may be empty. */
   readonly doubt: string | null
 }
+/** An address or a MAC that a server has together with others. */
+export interface Duplicate {
+  readonly server: Pick<
+    ListedRow,
+    'id' | 'name' | 'cluster_id' | 'cluster_name' | 'datacenter_id' | 'datacenter_code'
+  >
+  readonly what: 'mac' | 'address'
+  readonly value: string
+  /** The link that has it; null if that is unknown. */
+  readonly link: string | null
+  /** The first of the others by name. */
+  readonly others: readonly {
+    readonly name: string
+    readonly link: string | null
+    /** Code of its datacenter. */
+    readonly datacenter: string | null
+  }[]
+  /** Number of all others. */
+  readonly count: number
+}
+
 export interface ServerConditions {
   readonly unwell: readonly ServerCondition[]
+  readonly duplicates: readonly Duplicate[]
   /** Number of servers that answer, by datacenter. */
   readonly answering: ReadonlyMap<string, number>
 }

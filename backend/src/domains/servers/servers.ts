@@ -49,7 +49,10 @@ export function servers(parts: FaceParts): ServersDomain {
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),
     inUse: async () => inUseOf(await listed.entries()),
-    conditions: async () => conditionsOf(await listed.entries()),
+    conditions: async () => ({
+      ...conditionsOf(await listed.entries()),
+      duplicates: listed.duplicates(),
+    }),
     showFindings: (tx, shown) => showFindings(parts, tx, shown),
     async patched(tx, caller, id, { count, links }) {
       const { version } = await store.update(

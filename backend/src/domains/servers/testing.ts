@@ -4,6 +4,13 @@ import { sql } from 'kysely'
 import type { Backend } from '../../testing/backend.ts'
 import type { NewServer } from './store.ts'
 
+let built = 0
+/** Addresses of a network with 65,000, because two servers with one address are a finding. */
+const nextAddress = (): string => {
+  const n = ++built
+  return `10.0.${(n >> 8) & 255}.${n & 255}`
+}
+
 export async function buildServer(
   { platform, clock }: Backend,
   columns: Partial<NewServer> = {},
@@ -13,7 +20,7 @@ export async function buildServer(
   const server: NewServer = {
     id,
     name: `test-${id.slice(0, 8)}`,
-    address: '10.0.0.1',
+    address: columns.address ?? nextAddress(),
     identity_state: 'confirmed',
     identity_since: at,
     uuid: randomUUID(),

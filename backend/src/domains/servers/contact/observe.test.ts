@@ -20,7 +20,7 @@ const viewer = await backend.signIn({ role: 'viewer' })
 const hardwareOf = new Map<string, { uuid: string; serial: string }>()
 const build = async (columns: { name?: string; address?: string } = {}) => {
   const hardware = { uuid: randomUUID(), serial: 'S1' }
-  const id = await buildServer(backend, { ...columns, ...hardware })
+  const id = await buildServer(backend, { address: '10.0.0.1', ...columns, ...hardware })
   hardwareOf.set(id, hardware)
   return id
 }

@@ -11,6 +11,7 @@ import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
+import { duplicateIndex } from './duplicates.ts'
 import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
 import { needlesOf } from './search.ts'
 import { add, type Bits, both, countOf, has, searchIndex } from './search-index.ts'
@@ -40,6 +41,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   const kept = new Map<string, Kept>()
   const bySlot: Kept[] = []
   const index = searchIndex()
+  const claimed = duplicateIndex()
   /** The index contains the servers with lower numbers. */
   let indexed = 0
   let seen: string | undefined
@@ -63,7 +65,9 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     const made = digested(row, contact)
     const slot = old?.slot ?? kept.size
     if (slot < indexed && old?.text !== made.text) index.set(slot, made.text, old?.text)
+    const before = old?.claims ?? []
     const entry: Kept = old ? Object.assign(old, made) : { ...made, slot }
+    claimed.change(entry, before, made.claims)
     kept.set(row.id, entry)
     revision++
     bySlot[slot] = entry
@@ -262,6 +266,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
         )
       return found?.row
     },
+    /** What several servers have, as of the last refresh. */
+    duplicates: () => claimed.duplicates(clock.now()),
     /** The servers as of the last refresh, without a new query. */
     known: (id: string): Entry | undefined => kept.get(id),
   }

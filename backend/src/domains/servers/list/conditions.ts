@@ -5,7 +5,7 @@ import { contactOf, type Entry, failedInstallsOf, failureOf, nodeOf, trialOf } f
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
 /** All servers that are not removed: those that answer are counted, those that are not well named. */
-export function conditionsOf(entries: Iterable<Entry>): ServerConditions {
+export function conditionsOf(entries: Iterable<Entry>): Omit<ServerConditions, 'duplicates'> {
   const unwell: ServerCondition[] = []
   const answering = new Map<string, number>()
   for (const { row } of entries) {

@@ -8,6 +8,7 @@ import { capacityOf, unitsOf } from '#contract/capacity.ts'
 import { ListedServer, type Server } from '#contract/servers/server.ts'
 import { type Entry, present } from '../present.ts'
 import type { ServerRow } from '../store.ts'
+import { type Claim, claimsOf } from './duplicates.ts'
 import { matchOf, type Searchable, searchable } from './search.ts'
 
 /**
@@ -23,6 +24,8 @@ interface Texts {
 export interface Kept extends Entry, Searchable, Texts {
   /** The server's number in the search index. */
   readonly slot: number
+  /** The addresses and MACs that are its own. */
+  readonly claims: readonly Claim[]
 }
 
 export type ServerPage = ReturnType<typeof joined>
@@ -69,6 +72,7 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
       computeUnits: capacity && unitsOf(capacity),
       isEligible: server.ineligible === null,
     },
+    claims: claimsOf(full),
     ...textsOf(server),
     ...searchable(full),
   }
