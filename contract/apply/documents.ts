@@ -9,6 +9,7 @@ import { MaintenanceWindow } from '../clusters/changes/window.ts'
 import { ClusterServer, NewCluster } from '../clusters/clusters.ts'
 import { DatacenterInput } from '../datacenters.ts'
 import { ExtensionNames, KernelArgs, NewImage } from '../images.ts'
+import { AllLabels } from '../labels/labels.ts'
 import { OfferChange } from '../marketplace/offers.ts'
 import { NewJoinToken } from '../join-tokens.ts'
 import { nameOf } from '../names.ts'
@@ -30,6 +31,11 @@ const identity = (most: number) =>
     z.string('Write it in quotes: it is text').check(z.trim(), z.minLength(1), z.maxLength(most)),
   )
 
+/** All labels of an object. If they are left out, they aren't managed. YAML reads `3` as a number. */
+const labels = z.optional(
+  z.pipe(z.record(z.string(), z.string('Write it in quotes: it is text')), AllLabels),
+)
+
 /** The code gives country, city and index. */
 export const DatacenterDocument = z.strictObject({
   kind: z.literal('datacenter'),
@@ -49,6 +55,7 @@ export const ServerDocument = z
     serial: identity(256),
     name: z.optional(serverName),
     datacenter: z.optional(z.nullable(datacenterCode)),
+    labels,
   })
   .check(
     z.refine((s) => s.uuid !== undefined || s.serial !== undefined, {
@@ -121,6 +128,7 @@ export const ClusterDocument = z.strictObject({
   /** Extensions of every server. If they are left out, they aren't managed. */
   extensions: z.optional(ExtensionNames),
   kernel_args: z.optional(KernelArgs),
+  labels,
   /** True: only files of this set change the cluster. A person releases it. */
   locked: z.optional(z.boolean()),
   /** null: the cluster has no window. If it is left out, it isn't managed. */

@@ -95,12 +95,15 @@ function problemsOf(
         line: yaml.lineOf(issue.path, key),
         message: `There is no field ${oneLine([...issue.path, key].join('.'))}${issue.path.length === 0 ? meant(key, known) : ''}`,
       }))
+    // The sentence of a key, such as that of a label, is in the issues of the key.
+    const sentence =
+      issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
     const isMissing =
       (issue.code === 'invalid_type' || issue.code === 'invalid_value') && issue.input === undefined
     return [
       {
         line: yaml.lineOf(issue.path),
-        message: isMissing ? `${where} is missing` : `${where}: ${issue.message}`,
+        message: isMissing ? `${where} is missing` : `${where}: ${sentence}`,
       },
     ]
   })

@@ -4,6 +4,8 @@ import type { Applied, AppliedKind } from '#contract/apply/applied.ts'
 import type { AnyDocument, DocumentKind } from '#contract/apply/documents.ts'
 import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import type { LabelChange } from '#contract/labels/labels.ts'
+import type { Labels } from '#contract/labels/selector.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { Context } from '../command.ts'
 import type { Placed, Problem } from './files.ts'
@@ -190,6 +192,27 @@ export const changesOf = (
     const before = now[field] ?? null
     return after === undefined || isDeepStrictEqual(before, after) ? [] : [{ field, before, after }]
   })
+
+/** A change per label that differs. Labels that are undefined in `wanted` aren't managed. */
+export function labelChangesOf(now: Labels = {}, wanted: Labels | undefined): Change[] {
+  if (wanted === undefined) return []
+  const keys = [...new Set([...Object.keys(wanted), ...Object.keys(now)])]
+  const valueOf = (labels: Labels, key: string) => (Object.hasOwn(labels, key) ? labels[key] : null)
+  return keys.flatMap((key) => {
+    const [before, after] = [valueOf(now, key), valueOf(wanted, key)]
+    return before === after ? [] : [{ field: `${labelField}${key}`, before, after }]
+  })
+}
+const labelField = 'labels.'
+/** The changes of labels among changes, as the API takes them; undefined if there are none. */
+export function labelsIn(changes: readonly Change[]): LabelChange | undefined {
+  const some = changes.filter(({ field }) => field.startsWith(labelField))
+  return some.length === 0
+    ? undefined
+    : Object.fromEntries(
+        some.map(({ field, after }) => [field.slice(labelField.length), after as string | null]),
+      )
+}
 
 /** The values of the changes by field: the body of an update. */
 export const bodyOf = (changes: readonly Change[]) =>

@@ -14,6 +14,7 @@ import {
   clusterDelete,
   clusterList,
 } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import {
   type Datacenter,
   datacenterCreate,
@@ -29,6 +30,7 @@ import {
   joinTokenList,
   joinTokenRevoke,
 } from '#contract/join-tokens.ts'
+import { relabelled } from '#contract/labels/labels.ts'
 import {
   clusterSubnetsAssign,
   type Subnet,
@@ -183,6 +185,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       body.datacenter_id === undefined ? server.datacenter : place(body.datacenter_id)
     return Object.assign(server, {
       name: body.name ?? server.name,
+      labels: relabelled(server.labels ?? {}, body.labels ?? {}),
       datacenter,
       version: server.version + 1,
     })
@@ -314,6 +317,11 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       one(all.servers, node_id).cluster = { id: cluster.id, name: cluster.name }
     made('cluster', cluster.id)
     return { cluster, operation: began('clusterCreate') }
+  })
+  api.on(clusterUpdate, ({ params, body }) => {
+    const cluster = one(all.clusters, params.id)
+    const labels = relabelled(cluster.labels ?? {}, body.labels ?? {})
+    return Object.assign(cluster, { labels, version: cluster.version + 1 })
   })
   api.on(clusterDelete, ({ params }) => {
     drop(all.clusters, (c) => c.id === params.id)

@@ -130,6 +130,7 @@ const bodyOf = async (
     maintenance_window: _window,
     snapshots: _snapshots,
     locked: _locked,
+    labels: _labels,
     ...fields
   } = document
   return {

@@ -7,7 +7,16 @@ import {
   serverUpdate,
 } from '#contract/servers/servers.ts'
 import type { Placed } from '../files.ts'
-import { type Change, demandDatacenter, planner, type Planning, ranks, refuse } from '../plan.ts'
+import {
+  type Change,
+  demandDatacenter,
+  labelChangesOf,
+  labelsIn,
+  planner,
+  type Planning,
+  ranks,
+  refuse,
+} from '../plan.ts'
 import { isFreed, matcher, orderRenames, twins } from '../servers.ts'
 
 /** A registered server with the document that describes it. */
@@ -19,12 +28,18 @@ interface Pair {
 
 const nameOf = ({ name, uuid, serial }: ServerDocument): string => name ?? uuid ?? serial ?? ''
 
-const documentOf = ({ name, identity: { uuid, serial }, datacenter }: Server): ServerDocument => ({
+const documentOf = ({
+  name,
+  identity: { uuid, serial },
+  datacenter,
+  labels = {},
+}: Server): ServerDocument => ({
   kind: 'server',
   ...(uuid !== null && { uuid }),
   ...(serial !== null && serial !== '' && { serial }),
   name,
   datacenter: datacenter?.code ?? null,
+  ...(Object.keys(labels).length > 0 && { labels }),
 })
 
 /** The changes that the document asks for; null if a rule forbids one of them. */
@@ -40,13 +55,17 @@ async function changesOf(
   const code = server.datacenter?.code ?? null
   if (datacenter !== undefined && datacenter !== code)
     changes.push({ field: 'datacenter', before: code, after: datacenter })
+  changes.push(...labelChangesOf(server.labels, placed.document.labels))
   if (typeof datacenter === 'string' && !(await demandDatacenter(planning, placed, datacenter)))
     return null
   if (isFreed(planning, server)) return changes
-  const rules = { name: canRenameServer, datacenter: canMoveServer }
+  const rules = new Map([
+    ['name', canRenameServer],
+    ['datacenter', canMoveServer],
+  ])
   const refused = changes.flatMap(({ field }) => {
-    const verdict = rules[field as keyof typeof rules](server)
-    return verdict.ok ? [] : [{ field, reason: verdict.reason }]
+    const verdict = rules.get(field)?.(server)
+    return verdict?.ok === false ? [{ field, reason: verdict.reason }] : []
   })
   for (const { field, reason } of refused)
     refuse(planning, placed, `${server.name}: ${reason}`, field)
@@ -101,7 +120,9 @@ function addSteps(planning: Planning, pairs: readonly Pair[]): void {
           name?: string
           datacenter?: string | null
         }
+        const labels = labelsIn(changes)
         const body = {
+          ...(labels && { labels }),
           ...(to.name !== undefined && { name: to.name }),
           ...(to.datacenter !== undefined && {
             datacenter_id:

@@ -1,4 +1,4 @@
-/** The maintenance window and the schedule of snapshots of a cluster. */
+/** The labels, the maintenance window and the schedule of snapshots of a cluster. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterDocument } from '#contract/apply/documents.ts'
 import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
@@ -10,9 +10,10 @@ import {
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterFilesHold } from '#contract/clusters/files.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import type { Api } from '../../api/client.ts'
 import type { Placed } from '../files.ts'
-import { type Planning, ranks, refuse, type Step } from '../plan.ts'
+import { labelChangesOf, labelsIn, type Planning, ranks, refuse, type Step } from '../plan.ts'
 
 type Snapshots = NonNullable<ClusterDocument['snapshots']>
 
@@ -32,10 +33,11 @@ const readSchedule = async (api: Api, id: string): Promise<SnapshotSchedule | nu
 /** The fields that an export writes. */
 export async function settingsOf(
   api: Api,
-  { id, maintenance_window: window = null, files = null }: Cluster,
-): Promise<Pick<ClusterDocument, 'maintenance_window' | 'snapshots' | 'locked'>> {
+  { id, labels = {}, maintenance_window: window = null, files = null }: Cluster,
+): Promise<Pick<ClusterDocument, 'labels' | 'maintenance_window' | 'snapshots' | 'locked'>> {
   const schedule = await readSchedule(api, id)
   return {
+    ...(Object.keys(labels).length > 0 && { labels }),
     ...(window !== null && { maintenance_window: window }),
     ...(schedule !== null && { snapshots: writtenOf(schedule) }),
     ...(files !== null && { locked: true }),
@@ -115,7 +117,7 @@ function planLock(
 }
 
 /**
- * Adds the steps that set the window and the schedule of a cluster.
+ * Adds the steps that set the labels, the window and the schedule of a cluster.
  * @param cluster null: the run creates it
  */
 export async function planSettings(
@@ -123,7 +125,7 @@ export async function planSettings(
   placed: Placed<ClusterDocument>,
   cluster: Cluster | null,
 ): Promise<void> {
-  const { name, maintenance_window: window } = placed.document
+  const { name, labels, maintenance_window: window } = placed.document
   const step = {
     does: 'update',
     kind: 'cluster',
@@ -132,6 +134,18 @@ export async function planSettings(
     rank: ranks.settings,
     ...(cluster === null && { note: 'once the cluster is ready' }),
   } as const
+  const relabelled = labelChangesOf(cluster?.labels, labels)
+  if (relabelled.length > 0) {
+    const { note: _note, ...now } = step
+    planning.plan.steps.push({
+      ...now,
+      changes: relabelled,
+      async run(run) {
+        const params = { id: await run.idOf('cluster', name) }
+        await run.call(clusterUpdate, { params, body: { labels: labelsIn(relabelled)! } })
+      },
+    })
+  }
   const now = cluster?.maintenance_window ?? null
   if (window !== undefined && !isDeepStrictEqual(sorted(now), sorted(window)))
     planning.plan.steps.push({
