@@ -81,7 +81,7 @@ const healthTopics = [
   'kubernetes',
 ] as const
 export type HealthTopic = (typeof healthTopics)[number]
-const healthStates = ['ok', 'attention', 'problem', 'unknown'] as const
+const healthStates = ['ok', 'note', 'attention', 'problem', 'unknown'] as const
 export type HealthState = (typeof healthStates)[number]
 
 export const ClusterHealth = z.object({
@@ -89,8 +89,8 @@ export const ClusterHealth = z.object({
   at: time,
   /**
    * One line per topic: its state, the reason, and the changes that settle it, the best one first.
-   * `problem`: the cluster is down, or one more failure stops it or loses data. `attention`: a user
-   * should act.
+   * `problem` and `attention` are what a finding says: `problem` one that is down or degraded,
+   * `attention` one that needs a user in time. `note`: worth knowing, and nothing is wrong.
    */
   lines: z.array(
     z.object({

@@ -87,6 +87,7 @@ export type ClusterRequest = (
 ) => Promise<{ operation: Operation }>
 
 export type { Observed } from '../../db/columns.ts'
+export { fillingSaid } from './health/filling.ts'
 export type ClustersSummary = Overview['clusters']
 
 export interface Clusters {

@@ -142,11 +142,11 @@ test('a finding that begins by the time alone does not come and go between proce
     await other.domains.findings.judge()
   }
   const web = await cluster('web', ber.id)
-  // Without a schedule the first snapshot is due a week after the cluster is ready.
+  // Without a schedule the first snapshot is due a day after the cluster is ready.
   const dueIn = (ms: number) =>
     db
       .updateTable('cluster')
-      .set({ ready_at: new Date(clock.now() + ms - 7 * 24 * 60 * minuteMs) })
+      .set({ ready_at: new Date(clock.now() + ms - 24 * 60 * minuteMs) })
       .where('id', '=', web.id)
       .execute()
   await dueIn(5 * minuteMs)

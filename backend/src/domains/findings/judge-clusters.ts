@@ -4,13 +4,11 @@ import { counted } from '#contract/words.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
-import type { SnapshotCondition } from '../snapshots/api.ts'
+import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
 import { clockTime, type Judged, type Said, sentence } from './judged.ts'
 import { lostDisks, observed } from './judge-observed.ts'
 
-const hourMs = 3_600_000
-/** A cluster without a schedule should have a snapshot of the last week. */
-const weekMs = 7 * 24 * hourMs
+const noSnapshots: SnapshotCondition = { newest_at: null, schedule: null, failure: null }
 
 /** What is known of a cluster from other domains. */
 export interface Around {
@@ -24,11 +22,6 @@ export interface Around {
   readonly now: number
 }
 
-/** `2026-11-22 03:12 UTC` */
-const day = (at: Date): string => {
-  const text = at.toISOString()
-  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`
-}
 const refTo = ({ kind, object }: Judged): NonNullable<Judged['causedBy']> => ({
   kind,
   objectId: object.id,
@@ -63,32 +56,6 @@ function quorum({ control_planes: all }: ClusterCondition, { silent }: Around): 
 function watched({ problem, reason }: ClusterCondition): Said | null {
   if (problem === null) return null
   return { kind: problems[problem.kind], since: problem.since, reason: reason ?? 'It is not well' }
-}
-
-function snapshots({ ready_at }: ClusterCondition, { snapshot, now }: Around): Said | null {
-  const { schedule = null, failure = null, newest_at: newest = null } = snapshot ?? {}
-  const last = newest === null ? 'No snapshot can be restored' : `The newest is of ${day(newest)}`
-  if (failure !== null)
-    return {
-      kind: 'cluster_snapshot_failed',
-      since: failure.at,
-      reason: `The last snapshot failed: ${(failure.reason ?? 'the reason is unknown').replace(/\.$/, '')}. ${last}`,
-    }
-  const dueMs =
-    schedule !== null && !schedule.paused ? (2 * schedule.every_hours + 1) * hourMs : weekMs
-  const from = newest ?? (schedule !== null && !schedule.paused ? schedule.created_at : ready_at)
-  if (from === null || now - from.getTime() <= dueMs) return null
-  const why =
-    schedule === null
-      ? 'No schedule takes snapshots'
-      : schedule.paused
-        ? 'The schedule is paused'
-        : 'The schedule should have taken newer ones'
-  return {
-    kind: 'cluster_snapshot_overdue',
-    since: new Date(from.getTime() + dueMs),
-    reason: `${last}. ${why}`,
-  }
 }
 
 function certificates({ certificates: all }: ClusterCondition): Said | null {
@@ -185,7 +152,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
       .filter(hasStopped(around))
       .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
     found.push(
-      snapshots(cluster, around),
+      snapshotTrouble(around.snapshot ?? noSnapshots, ready_at, around.now),
       certificates(cluster),
       versions(around),
       upgrade === undefined ? null : stopped(upgrade),

@@ -1,16 +1,12 @@
 /** Judges what the etcd, the API servers and the disks of a cluster showed last. Pure functions. */
 import { counted, enumerated } from '#contract/words.ts'
-import type { ClusterCondition, Observed } from '../clusters/api.ts'
+import { type ClusterCondition, fillingSaid, type Observed } from '../clusters/api.ts'
 import type { Around } from './judge-clusters.ts'
 import { type Judged, type Said, sentence } from './judged.ts'
 
-/** etcd's largest database if nothing else is set (etcd, "System limits": 2 GiB). */
-const usualQuotaBytes = 2 * 1024 ** 3
-const nearly = 0.8
 /** So many observations in a row make something ill (`clusters/health/observed.ts`). */
 const fewestMisses = 2
 
-const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 const named = (all: readonly { readonly name: string }[]): string =>
   enumerated(all.map(({ name }) => name))
 const because = (reason: string | null): string =>
@@ -35,21 +31,8 @@ function database({ etcd }: Observed): Said[] {
         reason: `etcd is full and refuses writes (alarm NOSPACE of ${named(full)}). A defragmentation frees unused space and clears the alarm`,
       },
     ]
-  // A database above the usual limit has a larger one, which etcd doesn't report.
-  const filling = etcd.filter(
-    ({ size_bytes: size }) =>
-      size !== null && size >= nearly * usualQuotaBytes && size < usualQuotaBytes,
-  )
-  const [largest] = filling.toSorted((a, b) => b.size_bytes! - a.size_bytes!)
-  return largest === undefined
-    ? []
-    : [
-        {
-          kind: 'cluster_etcd_filling',
-          since: null,
-          reason: `The database of ${named(filling)} has ${gib(largest.size_bytes!)}. At ${gib(usualQuotaBytes)} etcd refuses writes, unless its quota-backend-bytes is larger`,
-        },
-      ]
+  const filling = fillingSaid(etcd)
+  return filling === null ? [] : [{ kind: 'cluster_etcd_filling', since: null, reason: filling }]
 }
 
 /** What is not well on machines that answer: of silent ones, their own findings say it. */

@@ -206,12 +206,9 @@ test('a snapshot that failed, and one that is overdue, are findings with the new
   ])
   // Also without a schedule, for a snapshot on request.
   expect(
-    kinds({ newest_at: null, schedule: null, failure: { reason: null, at: at('21:00:00') } }),
+    kinds({ newest_at: null, schedule: null, failure: { reason: 'no store', at: at('21:00:00') } }),
   ).toEqual([
-    [
-      'cluster_snapshot_failed',
-      'The last snapshot failed: the reason is unknown. No snapshot can be restored.',
-    ],
+    ['cluster_snapshot_failed', 'The last snapshot failed: no store. No snapshot can be restored.'],
   ])
   expect(kinds({ newest_at, schedule, failure: null })).toEqual([
     [
@@ -220,10 +217,24 @@ test('a snapshot that failed, and one that is overdue, are findings with the new
     ],
   ])
   expect(kinds({ newest_at: at('12:00:00'), schedule, failure: null })).toEqual([])
-  // Without a schedule a snapshot of the last week is enough, and a new cluster has a week.
-  expect(kinds(undefined)).toEqual([])
-  expect(kinds(undefined, { ready_at: new Date(now - 8 * 86_400_000) })).toEqual([
-    ['cluster_snapshot_overdue', 'No snapshot can be restored. No schedule takes snapshots.'],
+  // Without a schedule a snapshot of the last week is enough.
+  const daysAgo = (days: number) => new Date(now - days * 86_400_000)
+  const old = { ready_at: daysAgo(30) }
+  expect(kinds({ newest_at: daysAgo(6), schedule: null, failure: null }, old)).toEqual([])
+  expect(kinds({ newest_at: daysAgo(8), schedule: null, failure: null }, old)).toEqual([
+    [
+      'cluster_snapshot_overdue',
+      'The newest is of 2026-11-19 22:00 UTC. No schedule takes snapshots.',
+    ],
+  ])
+  // A new cluster has a day for its first snapshot or its schedule.
+  expect(kinds(undefined, { ready_at: daysAgo(0.9) })).toEqual([])
+  const lost =
+    'No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.'
+  expect(kinds(undefined, { ready_at: daysAgo(1.1) })).toEqual([['cluster_snapshot_overdue', lost]])
+  const paused = { ...schedule, paused: true }
+  expect(kinds({ newest_at: null, schedule: paused, failure: null }, old)).toEqual([
+    ['cluster_snapshot_overdue', 'No snapshot can be restored. The schedule is paused.'],
   ])
 })
 
@@ -285,8 +296,12 @@ test('certificates near their end, refused certificates, failing actions and old
     }),
     around({
       unsupported: [
-        { sentence: 'Talos 1.11 is out of support.', since: null },
-        { sentence: 'Kubernetes 1.33 has been out of support.', since: '2026-06-28' },
+        { of: 'talos', sentence: 'Talos 1.11 is out of support.', since: null },
+        {
+          of: 'kubernetes',
+          sentence: 'Kubernetes 1.33 has been out of support.',
+          since: '2026-06-28',
+        },
       ],
     }),
   )

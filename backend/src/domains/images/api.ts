@@ -22,6 +22,7 @@ export interface OfferedVersions {
 
 /** A version that is out of support. */
 export interface Unsupported {
+  readonly of: 'talos' | 'kubernetes'
   readonly sentence: string
   /** The day on which its support ended, as `2026-09-03`. Null if it isn't known. */
   readonly since: string | null

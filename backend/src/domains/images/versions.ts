@@ -151,16 +151,16 @@ export function versions({ factory, releases, clock }: VersionParts): TalosVersi
   const whyNotNew = (talos: string): string | undefined => supportedMinor(talos)?.notForNew
 
   const unsupported = (talos: string, kubernetes: string): Unsupported[] => {
-    const said = (what: string, { ends, ended }: Support): Unsupported[] => {
+    const said = (of: Unsupported['of'], what: string, { ends, ended }: Support): Unsupported[] => {
       const since = ends === null ? 'is out of support' : `has been out of support since ${ends}`
       return ended
-        ? [{ sentence: `${what} ${since}: it gets no fixes any more.`, since: ends }]
+        ? [{ of, sentence: `${what} ${since}: it gets no fixes any more.`, since: ends }]
         : []
     }
     if (supportedMinor(talos) === undefined) return []
     return [
-      ...said(`Talos ${minorText(talos)}`, talosSupport(talos)),
-      ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
+      ...said('talos', `Talos ${minorText(talos)}`, talosSupport(talos)),
+      ...said('kubernetes', `Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes)),
     ]
   }
 

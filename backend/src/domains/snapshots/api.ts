@@ -1,9 +1,10 @@
 /** What other domains may call of snapshots of clusters' etcd. */
-import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import type { Snapshot } from '#contract/clusters/changes/snapshots.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
 import type { Columns } from '../../db/columns.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { SnapshotCondition } from './store.ts'
 
 export {
   isBusy,
@@ -13,6 +14,7 @@ export {
   snapshotConditions,
   uses,
 } from './store.ts'
+export { newestSaid, type SnapshotTrouble, snapshotTrouble, unscheduledSaid } from './trouble.ts'
 
 type On = Db | Tx
 
@@ -38,15 +40,10 @@ export interface StoredSnapshot {
 
 export interface Snapshots {
   readonly find: (on: On, id: string) => Promise<StoredSnapshot | undefined>
-  /**
-   * The newest snapshot that can be restored, the schedule, and why the last snapshot failed, by
-   * schedule or on request; null if it did not.
-   */
-  readonly last: (clusterId: string) => Promise<{
-    snapshot: Snapshot | null
-    schedule: SnapshotSchedule | null
-    failure: string | null
-  }>
+  /** The newest snapshot that can be restored, and what is judged of the cluster's snapshots. */
+  readonly last: (
+    clusterId: string,
+  ) => Promise<{ snapshot: Snapshot | null; condition: SnapshotCondition }>
   /**
    * Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem
    * transition_refused if it can't be used

@@ -345,8 +345,11 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       const row = await store.newestReady(db, clusterId)
       return {
         snapshot: row ? present(row) : null,
-        schedule: await shownSchedule(db, clusterId),
-        failure: await store.failureOf(db, clusterId),
+        condition: {
+          newest_at: row?.taken_at ?? null,
+          schedule: (await store.schedule(db, clusterId)) ?? null,
+          failure: await store.failureOf(db, clusterId),
+        },
       }
     },
     async clusterRemoved(tx, clusterId) {

@@ -281,11 +281,13 @@ const lastOfEach = (on: On) =>
     .orderBy('cluster_id')
     .orderBy('created_at', 'desc')
 
-/** Why the last snapshot of the cluster failed; null if it did not. */
-export async function failureOf(on: On, clusterId: string): Promise<string | null> {
-  const last = await lastOfEach(on).where('cluster_id', '=', clusterId).executeTakeFirst()
-  return last?.status === 'failed' ? (last.reason ?? unknownReason) : null
-}
+type Last = Awaited<ReturnType<ReturnType<typeof lastOfEach>['execute']>>[number]
+const failureIn = (last: Last | undefined): SnapshotCondition['failure'] =>
+  last?.status === 'failed' ? { reason: last.reason ?? unknownReason, at: last.updated_at } : null
+
+/** Why and when the last snapshot of the cluster failed; null if it did not. */
+export const failureOf = async (on: On, clusterId: string): Promise<SnapshotCondition['failure']> =>
+  failureIn(await lastOfEach(on).where('cluster_id', '=', clusterId).executeTakeFirst())
 
 /**
  * Why the last snapshot of each cluster failed, by cluster id. Clusters whose last one is ready are
@@ -309,7 +311,7 @@ export interface SnapshotCondition {
     readonly created_at: Date
   } | null
   /** The last snapshot, if it failed. */
-  readonly failure: { readonly reason: string | null; readonly at: Date } | null
+  readonly failure: { readonly reason: string; readonly at: Date } | null
 }
 
 /**
@@ -330,14 +332,13 @@ export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, Sn
   )
   const failed = new Map(
     (await lastOfEach(on).execute()).flatMap((l) =>
-      l.status === 'failed' ? [[l.cluster_id!, l]] : [],
+      l.status === 'failed' ? [[l.cluster_id!, l] as const] : [],
     ),
   )
   const ids = new Set([...newestOf.keys(), ...scheduleOfEach.keys(), ...failed.keys()])
   return new Map(
     [...ids].map((id) => {
       const made = scheduleOfEach.get(id)
-      const failure = failed.get(id)
       return [
         id,
         {
@@ -346,8 +347,7 @@ export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, Sn
             made === undefined
               ? null
               : { every_hours: made.every_hours, paused: made.paused, created_at: made.created_at },
-          failure:
-            failure === undefined ? null : { reason: failure.reason, at: failure.updated_at },
+          failure: failureIn(failed.get(id)),
         },
       ]
     }),

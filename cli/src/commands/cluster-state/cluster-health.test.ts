@@ -18,7 +18,7 @@ const healthy: Answer<typeof clusterHealth> = {
     },
     {
       topic: 'talos',
-      state: 'attention',
+      state: 'note',
       message: 'v1.12.11; v1.13.9 is offered.',
       remedies: [{ change: 'upgradeTalos', node_id: null, name: null }],
     },
@@ -69,7 +69,7 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
   const { exit, out } = await cli.run(`cluster health ${cluster.name}`)
   expect(exit).toBe(0)
   expect(out).toMatch(/^etcd +ok +3 members, all healthy/m)
-  expect(out).toMatch(/^Talos +attention +v1\.12\.11; v1\.13\.9 is offered\.$/m)
+  expect(out).toMatch(/^Talos +note +v1\.12\.11; v1\.13\.9 is offered\.$/m)
   expect(out).toContain(`What helps:\n  steelyard cluster upgrade-talos ${cluster.name} VERSION\n`)
   expect(out).toMatch(/^cp-1 +yes +leader +3\.6\.12 +22\.9 MiB +11\.4 MiB/m)
   expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)

@@ -14,6 +14,7 @@ import { remedyCommands } from '../cluster-changes/remedies.ts'
 
 const colours: Readonly<Record<HealthState, Colour>> = {
   ok: 'green',
+  note: 'dim',
   attention: 'yellow',
   problem: 'red',
   unknown: 'yellow',

@@ -1,6 +1,7 @@
 /** Reads the health of a cluster from its machines and Kubernetes. */
 import type { ClusterHealth } from '#contract/clusters/health.ts'
 import { runningOn } from '../change/planning.ts'
+import { snapshotTrouble } from '../../snapshots/api.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import * as store from '../store.ts'
@@ -101,7 +102,14 @@ export async function clusterHealthNow(
   return {
     at: new Date(now).toISOString(),
     lines: linesOf(found, {
-      saved: snapshotSaid(saved, now),
+      saved: snapshotSaid(
+        saved.condition,
+        row.ready_at === null ? null : snapshotTrouble(saved.condition, row.ready_at, now),
+      ),
+      formerMember: row.problem === 'former_member' ? row.reason : null,
+      unsupported: parts.versions
+        .unsupported(row.talos_version, row.kubernetes_version)
+        .map(({ of }) => of),
       cordoned,
       isChanging,
       moved: {

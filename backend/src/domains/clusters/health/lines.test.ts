@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterHealth, EtcdMemberHealth } from '#contract/clusters/health.ts'
+import { type SnapshotCondition, snapshotTrouble } from '../../snapshots/api.ts'
 import type { EtcdReport } from './ask-etcd.ts'
 import { etcdHealth } from './ask-etcd.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
@@ -29,6 +30,8 @@ const quiet = {
   isChanging: false,
   moved: { done: 0, of: 0 },
   pending: [],
+  formerMember: null,
+  unsupported: [],
   unready: [],
 }
 const whole: Found = {
@@ -65,9 +68,9 @@ test('the line about etcd says how many members may fail', () => {
   expect(say('etcd', etcd(...[1, 2, 3, 4].map((n) => member(n)), member(5, ill)))).toMatch(
     /^problem: 4 of 5 members are healthy\. cp-5 is not healthy: etcd is Failed\.$/,
   )
-  expect(say('etcd', etcd(member(1)))).toContain('attention: The only member is healthy.')
+  expect(say('etcd', etcd(member(1)))).toContain('note: The only member is healthy.')
   expect(say('etcd', etcd(member(1), member(2), member(3), member(4, { learner: true })))).toBe(
-    'attention: cp-4 is a learner, without a vote yet.',
+    'note: cp-4 is a learner, without a vote yet.',
   )
 })
 
@@ -77,9 +80,12 @@ test('the line about the database names alarms before unused space', () => {
   )
   expect(
     say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib }))),
-  ).toContain('attention: More than half of the database of cp-1 is unused')
+  ).toContain('note: More than half of the database of cp-1 is unused')
   expect(say('database', etcd(member(1, { size_bytes: 90 * mib, in_use_bytes: 1 * mib })))).toBe(
     'ok: No alarm. 90.0 MiB, 1.0 MiB in use.',
+  )
+  expect(say('database', etcd(member(1, { size_bytes: 1.7 * 1024 * mib })))).toBe(
+    'attention: The database of cp-1 has 1.7 GiB. At 2.0 GiB etcd refuses writes, unless its quota-backend-bytes is larger.',
   )
   expect(say('database', etcd(member(1, { alarms: null })))).toBe(
     'unknown: etcd does not report its alarms.',
@@ -129,13 +135,13 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
     }),
   ).toBe('problem: w-2 is not Ready: KubeletNotReady.')
   expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe(
-    'attention: w-1 is cordoned and gets no new pods.',
+    'note: w-1 is cordoned and gets no new pods.',
   )
   const cordoned = new Set(['w-1'])
   const todo =
     'w-1 stays cordoned after a change that failed. Retry the change, or run kubectl uncordon w-1.'
   expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned })).toBe(
-    `attention: ${todo}`,
+    `note: ${todo}`,
   )
   expect(
     say(
@@ -146,9 +152,13 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
   ).toBe(`problem: w-1 is not Ready: Down. ${todo}`)
   expect(
     say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned, isChanging: true }),
-  ).toBe('attention: w-1 is cordoned by the change that runs.')
+  ).toBe('note: w-1 is cordoned by the change that runs.')
   expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe(
-    'attention: Kubernetes has 1 node without a server in this cluster: old.',
+    'note: Kubernetes has 1 node without a server in this cluster: old.',
+  )
+  const formerMember = 'old is still a node of Kubernetes'
+  expect(say('nodes', { nodes: [node, { ...node, node_id: null }] }, { formerMember })).toBe(
+    'problem: old is still a node of Kubernetes.',
   )
   expect(
     say('nodes', { nodes: [{ ...node, ready: null, reason: 'cp-1: connection refused' }] }),
@@ -238,45 +248,50 @@ test('the next version is the newest patch release of the same minor, then one m
   })
 })
 
-test('the line about snapshots says that there are none, that the last one failed, or that the newest is too old', () => {
+test('the line about snapshots says what their finding says, and until then what is missing', () => {
   const now = Date.parse('2026-11-22T12:00:00Z')
-  const schedule = {
-    every_hours: 6,
-    paused: false,
-    created_at: '2026-11-01T00:00:00Z',
+  const at = (text: string) => new Date(`2026-11-${text}:00Z`)
+  const schedule = { every_hours: 6, paused: false, created_at: at('01T00:00') }
+  const said = (given: Partial<SnapshotCondition>, readyAt: Date | null = at('01T00:00')) => {
+    const condition = { newest_at: null, schedule: null, failure: null, ...given }
+    const trouble = readyAt === null ? null : snapshotTrouble(condition, readyAt, now)
+    return say('snapshot', {}, { saved: snapshotSaid(condition, trouble) })
   }
-  const at = (taken_at: string | null) => ({ taken_at })
-  type Saved = Parameters<typeof snapshotSaid>[0]
-  const said = (
-    snapshot: Saved['snapshot'],
-    times: Saved['schedule'],
-    failure: Saved['failure'] = null,
-  ) => {
-    const { state, message } = snapshotSaid({ snapshot, schedule: times, failure }, now)
-    return `${state}: ${message}`
-  }
-  expect(said(null, null)).toBe(
-    'attention: No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.',
+  const nothing =
+    'No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.'
+  expect(said({})).toBe(`attention: ${nothing}`)
+  for (const readyAt of [at('22T10:00'), null]) expect(said({}, readyAt)).toBe(`note: ${nothing}`)
+  expect(said({ newest_at: at('20T02:00') })).toBe(
+    'note: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.',
   )
-  expect(said(at('2026-11-20T02:00:00Z'), null)).toBe(
-    'attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.',
-  )
-  expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe(
+  expect(said({ newest_at: at('22T08:00'), schedule })).toBe(
     'ok: The newest is of 2026-11-22 08:00 UTC.',
   )
-  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe(
-    'problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.',
+  expect(said({ newest_at: at('21T20:00'), schedule })).toBe(
+    'attention: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.',
   )
+  const failure = { reason: 'the bucket is gone.', at: at('22T11:00') }
   for (const times of [schedule, null])
-    expect(said(null, times, 'the bucket is gone')).toBe(
-      'problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
+    expect(said({ schedule: times, failure })).toBe(
+      'attention: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
     )
-  expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe(
+  expect(said({ schedule: { ...schedule, created_at: at('22T11:00') } })).toBe(
     'ok: The schedule has not taken the first snapshot yet.',
   )
-  expect(said(null, { ...schedule, paused: true })).toBe(
-    'attention: No snapshot can be restored. The schedule is paused.',
+  expect(said({ newest_at: at('22T08:00'), schedule: { ...schedule, paused: true } })).toBe(
+    'note: The newest is of 2026-11-22 08:00 UTC. The schedule is paused.',
   )
+})
+
+test('a newer version is a note, and one out of support needs attention', () => {
+  const talos = { ...version, current: 'v1.12.11', newest: 'v1.13.9', next: 'v1.13.9' }
+  const versions = { talos, kubernetes: version }
+  expect(say('talos', { versions })).toBe('note: v1.12.11; v1.13.9 is offered.')
+  const old = { ...talos, reason: 'Talos 1.12 is out of support' }
+  expect(say('talos', { versions: { ...versions, talos: old } }, { unsupported: ['talos'] })).toBe(
+    'attention: v1.12.11; v1.13.9 is offered. Talos 1.12 is out of support.',
+  )
+  expect(say('kubernetes', { versions }, { unsupported: ['talos'] })).toMatch(/^ok: /)
 })
 
 test('a dead API server is told with its reason, and each server can be replaced by name', () => {

@@ -3,21 +3,32 @@
  * functions.
  */
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
-import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type {
   ClusterHealth,
   EtcdMemberHealth,
   HealthState,
   HealthTopic,
 } from '#contract/clusters/health.ts'
+import { type FindingKind, findingKinds } from '#contract/findings/kinds.ts'
 import { counted } from '#contract/words.ts'
+import {
+  newestSaid,
+  type SnapshotCondition,
+  type SnapshotTrouble,
+  unscheduledSaid,
+} from '../../snapshots/api.ts'
 import { remedy, remedyForEach, settleFull } from '../remedies.ts'
+import { fillingSaid } from './filling.ts'
 import type { UnreadyPod } from '../control-planes/pods.ts'
 import { listed, noKnownDrift } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
 type Said = {
-  readonly state: HealthState
+  /**
+   * What is wrong is a kind of finding, so that the health of a cluster says nothing worse than its
+   * findings do. Everything else that is worth knowing is a note.
+   */
+  readonly state: FindingKind | Exclude<HealthState, 'attention' | 'problem'>
   readonly message: string
   readonly remedies?: readonly Remedy[]
 }
@@ -49,17 +60,27 @@ interface Around {
   readonly pending: readonly { readonly name: string; readonly reason: string }[]
   /** How many servers have their configuration in the documents of Talos 1.14. */
   readonly moved: { readonly done: number; readonly of: number }
+  /** Why the watch over the cluster says that a former server is left in it; null if none is. */
+  readonly formerMember: string | null
+  /** What is out of support. */
+  readonly unsupported: readonly ('talos' | 'kubernetes')[]
   /** Static pods of the control planes that are not ready. */
   readonly unready: readonly UnreadyPod[]
+}
+
+const stateOf = (said: Said['state']): HealthState => {
+  if (said === 'ok' || said === 'note' || said === 'unknown') return said
+  return findingKinds[said].severity === 'attention' ? 'attention' : 'problem'
 }
 
 export function linesOf(
   health: Omit<ClusterHealth, 'lines' | 'at'>,
   { saved, ...around }: Around,
 ): Line[] {
-  const line = (topic: HealthTopic, { remedies = [], ...said }: Said): Line => ({
+  const line = (topic: HealthTopic, { state: said, message, remedies = [] }: Said): Line => ({
     topic,
-    ...said,
+    state: stateOf(said),
+    message,
     remedies: [...remedies],
   })
   // While an API server is ready, etcd has its majority, and a restore would lose data.
@@ -75,8 +96,8 @@ export function linesOf(
     line('nodes', nodes(health.nodes, state, around)),
     line('configuration', configuration(health.drift, around)),
     line('snapshot', saved),
-    line('talos', version(health.versions, 'talos')),
-    line('kubernetes', version(health.versions, 'kubernetes')),
+    line('talos', version(health.versions, 'talos', around.unsupported)),
+    line('kubernetes', version(health.versions, 'kubernetes', around.unsupported)),
   ]
 }
 
@@ -129,7 +150,7 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
           ? 'etcd stops if one more member fails'
           : null
     return {
-      state: 'problem',
+      state: 'cluster_etcd_member_ill',
       message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
       remedies: replacing(state, ill),
     }
@@ -137,20 +158,20 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
   const outside = members.filter((m) => m.id === null)
   if (outside.length > 0)
     return {
-      state: 'attention',
+      state: 'note',
       message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.`,
     }
   const learners = members.filter((m) => m.learner === true)
   if (learners.length > 0)
     return {
-      state: 'attention',
+      state: 'note',
       message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.`,
     }
   const leader = members.find((m) => m.leader === true)
   const lead = leader === undefined ? '' : ` ${leader.name} leads.`
   if (voters.length === 1)
     return {
-      state: 'attention',
+      state: 'note',
       message: 'The only member is healthy. If its server goes down, so does the cluster.',
       remedies: [remedy('grow')],
     }
@@ -175,7 +196,7 @@ function withoutMembers({ members, restoring: remedies }: State, reason: string)
     return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}`, remedies }
   const why = answering.find((m) => m.reason !== null)
   return {
-    state: 'problem',
+    state: 'cluster_quorum_lost',
     message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : `${who} ${bringBack(silent, remedies)}.`}`,
     remedies,
   }
@@ -186,7 +207,7 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
   const corrupt = alarmed.filter((m) => m.alarms!.includes('corrupt'))
   if (corrupt.length > 0)
     return {
-      state: 'problem',
+      state: 'cluster_etcd_corrupt',
       message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).`,
       remedies: [remedy('restore')],
     }
@@ -195,7 +216,7 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
     const { todo, remedies } = settleFull(ill)
     const message = `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). A defragmentation frees unused space and clears the alarm`
     return {
-      state: 'problem',
+      state: 'cluster_etcd_full',
       message: ill.length === 0 ? `${message}.` : `${message}, but needs every member: ${todo}.`,
       remedies,
     }
@@ -206,10 +227,17 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
       state: 'unknown',
       message: reason === null ? 'No member reports the size of its database.' : `${reason}.`,
     }
+  const filling = fillingSaid(known)
+  if (filling !== null)
+    return {
+      state: 'cluster_etcd_filling',
+      message: `${filling}.`,
+      remedies: [remedy('defragment')],
+    }
   const fragmented = known.filter(isFragmented)
   if (fragmented.length > 0)
     return {
-      state: 'attention',
+      state: 'note',
       message: `More than half of the database of ${namesOf(fragmented)} is unused space, which a defragmentation frees.`,
       remedies: [remedy('defragment')],
     }
@@ -222,52 +250,20 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
   }
 }
 
-const hourMs = 3_600_000
-/** `2026-11-22 03:12 UTC` */
-const day = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
-
-/** A snapshot is too old if the schedule should have taken two newer ones. `now`: ms since 1970. */
+/** `trouble`: what is wrong with the cluster's snapshots, as its finding says it. */
 export function snapshotSaid(
-  {
-    snapshot,
-    schedule,
-    failure,
-  }: {
-    snapshot: Pick<Snapshot, 'taken_at'> | null
-    schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'created_at'> | null
-    failure: string | null
-  },
-  now: number,
+  condition: SnapshotCondition,
+  trouble: Pick<SnapshotTrouble, 'kind' | 'reason'> | null,
 ): Said {
-  const taken = snapshot?.taken_at ?? null
-  const newest = taken === null ? 'No snapshot can be restored.' : `The newest is of ${day(taken)}.`
   const remedies = [remedy('snapshot')]
-  if (failure !== null)
-    return {
-      state: 'problem',
-      message: `The last snapshot failed: ${failure.replace(/\.$/, '')}. ${newest}`,
-      remedies,
-    }
-  if (schedule === null) {
-    const lost = taken === null ? ' A cluster that loses all its control planes is lost.' : ''
-    return {
-      state: 'attention',
-      message: `${newest} No schedule takes snapshots.${lost}`,
-      remedies,
-    }
-  }
-  if (schedule.paused)
-    return { state: 'attention', message: `${newest} The schedule is paused.`, remedies }
-  const since = Date.parse(taken ?? schedule.created_at)
-  if (now - since > (2 * schedule.every_hours + 1) * hourMs)
-    return {
-      state: 'problem',
-      message: `${newest} The schedule should have taken newer ones.`,
-      remedies,
-    }
+  if (trouble !== null) return { state: trouble.kind, message: `${trouble.reason}.`, remedies }
+  const unscheduled = unscheduledSaid(condition)
+  const newest = `${newestSaid(condition)}.`
+  if (unscheduled !== null) return { state: 'note', message: `${newest} ${unscheduled}.`, remedies }
   return {
     state: 'ok',
-    message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest,
+    message:
+      condition.newest_at === null ? 'The schedule has not taken the first snapshot yet.' : newest,
   }
 }
 
@@ -284,7 +280,7 @@ function api(
   const beside = unready.filter(({ component }) => component !== 'kube-apiserver')
   if (down.length === 0 && beside.length > 0)
     return {
-      state: 'problem',
+      state: 'cluster_components_down',
       message: `${listed(beside.map(({ why }) => why.replace(/\.$/, '')))}.`,
       remedies: replacing(
         state,
@@ -301,7 +297,7 @@ function api(
     }
   const all = down.length === items.length
   return {
-    state: 'problem',
+    state: all ? 'cluster_api_down' : 'cluster_api_server_down',
     message: all
       ? `No API server is ready${because(down[0]!.reason)}.`
       : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
@@ -337,25 +333,27 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
   if (down.length > 0) {
     const message = `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.`
     return {
-      state: 'problem',
+      state: 'cluster_nodes_not_ready',
       message: left === '' ? message : `${message} ${left}`,
       remedies: replacing(state, down),
     }
   }
   const strange = items.filter((n) => n.node_id === null)
+  if (around.formerMember !== null)
+    return { state: 'cluster_former_member', message: `${around.formerMember.replace(/\.$/, '')}.` }
   if (strange.length > 0)
     return {
-      state: 'attention',
+      state: 'note',
       message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.`,
     }
-  if (left !== '') return { state: 'attention', message: left }
+  if (left !== '') return { state: 'note', message: left }
   const cordoned = ours.filter((n) => n.schedulable === false)
   if (cordoned.length > 0) {
     const [is, gets] = cordoned.length === 1 ? ['is', 'gets'] : ['are', 'get']
     const why = cordoned.every((n) => around.cordoned.has(n.name))
       ? 'by the change that runs'
       : `and ${gets} no new pods`
-    return { state: 'attention', message: `${namesOf(cordoned)} ${is} cordoned ${why}.` }
+    return { state: 'note', message: `${namesOf(cordoned)} ${is} cordoned ${why}.` }
   }
   return {
     state: 'ok',
@@ -369,25 +367,29 @@ function configuration(
 ): Said {
   if (items.length === 0 && pending.length === 0 && moved.done > 0 && moved.done < moved.of)
     return {
-      state: 'attention',
+      state: 'note',
       message: `${moved.done} of ${moved.of} servers have their configuration in the documents of Talos 1.14${isChanging ? '.' : ': move the others as well.'}`,
       remedies: isChanging ? [] : [remedy('documents')],
     }
   if (items.length === 0 && pending.length > 0)
     return {
-      state: 'attention',
+      state: 'server_patches_wait',
       message: `The patches of ${namesOf(pending)} are not sent yet${because(pending[0]!.reason)}.`,
     }
   if (items.length === 0) return { state: 'ok', message: `${noKnownDrift}.` }
   return {
-    state: 'attention',
+    state: 'server_drifted',
     message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.`,
   }
 }
 
 const upgrades = { talos: 'upgradeTalos', kubernetes: 'upgradeKubernetes' } as const
 
-function version(versions: ClusterHealth['versions'], of: 'talos' | 'kubernetes'): Said {
+function version(
+  versions: ClusterHealth['versions'],
+  of: 'talos' | 'kubernetes',
+  unsupported: Around['unsupported'],
+): Said {
   const { current, newest, next, after, reason } = versions[of]
   if (next === null && reason === null)
     return { state: 'ok', message: `${current} is the newest version offered.` }
@@ -397,5 +399,6 @@ function version(versions: ClusterHealth['versions'], of: 'talos' | 'kubernetes'
       : `${current}; ${next === newest ? `${next} is offered` : `${next} is the next step`}.`
   const can = next !== null ? of : after !== null && versions[after].next !== null ? after : null
   const message = reason === null ? offer : `${offer} ${reason.replace(/\.$/, '')}.`
-  return { state: 'attention', message, remedies: can === null ? [] : [remedy(upgrades[can])] }
+  const state = unsupported.includes(of) ? 'cluster_version_unsupported' : 'note'
+  return { state, message, remedies: can === null ? [] : [remedy(upgrades[can])] }
 }

@@ -15,6 +15,7 @@ import css from './Health.module.css'
 
 const said: Readonly<Record<HealthState, { tone: Tone; word: string }>> = {
   ok: { tone: 'ok', word: 'OK' },
+  note: { tone: 'idle', word: 'Note' },
   attention: { tone: 'warn', word: 'Attention' },
   problem: { tone: 'danger', word: 'Problem' },
   unknown: { tone: 'off', word: 'Unknown' },

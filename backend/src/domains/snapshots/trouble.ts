@@ -1,0 +1,69 @@
+/**
+ * What is wrong with the snapshots of a cluster. Findings and the health of the cluster both say it.
+ * Pure functions.
+ */
+import type { SnapshotCondition } from './store.ts'
+
+const hourMs = 3_600_000
+/** A cluster without a snapshot should have one, or a schedule, on the day after it is ready. */
+const firstMs = 24 * hourMs
+/** A cluster without a schedule should have a snapshot of the last week. */
+const weekMs = 7 * 24 * hourMs
+
+export interface SnapshotTrouble {
+  readonly kind: 'cluster_snapshot_failed' | 'cluster_snapshot_overdue'
+  readonly since: Date
+  /** Sentences, without the last full stop. */
+  readonly reason: string
+}
+
+/** `2026-11-22 03:12 UTC` */
+const day = (at: Date): string => {
+  const text = at.toISOString()
+  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`
+}
+
+export const newestSaid = ({ newest_at: newest }: Pick<SnapshotCondition, 'newest_at'>): string =>
+  newest === null ? 'No snapshot can be restored' : `The newest is of ${day(newest)}`
+
+/** Why no schedule takes the next snapshot; null if one does. */
+export function unscheduledSaid({
+  newest_at,
+  schedule,
+}: Pick<SnapshotCondition, 'newest_at' | 'schedule'>): string | null {
+  if (schedule !== null) return schedule.paused ? 'The schedule is paused' : null
+  return newest_at === null
+    ? 'No schedule takes snapshots. A cluster that loses all its control planes is lost'
+    : 'No schedule takes snapshots'
+}
+
+/**
+ * The last snapshot failed, or the newest is too old: a schedule should have taken two newer ones.
+ * @param readyAt when the cluster was ready for the first time
+ * @param now ms since 1970
+ */
+export function snapshotTrouble(
+  condition: SnapshotCondition,
+  readyAt: Date,
+  now: number,
+): SnapshotTrouble | null {
+  const { newest_at: newest, schedule, failure } = condition
+  const last = newestSaid(condition)
+  if (failure !== null)
+    return {
+      kind: 'cluster_snapshot_failed',
+      since: failure.at,
+      reason: `The last snapshot failed: ${failure.reason.replace(/\.$/, '')}. ${last}`,
+    }
+  const unscheduled = unscheduledSaid(condition)
+  const isScheduled = schedule !== null && unscheduled === null
+  const from = newest ?? (isScheduled ? schedule.created_at : readyAt)
+  const withoutSchedule = newest === null ? firstMs : weekMs
+  const dueMs = isScheduled ? (2 * schedule.every_hours + 1) * hourMs : withoutSchedule
+  if (now - from.getTime() <= dueMs) return null
+  return {
+    kind: 'cluster_snapshot_overdue',
+    since: new Date(from.getTime() + dueMs),
+    reason: `${last}. ${unscheduled ?? 'The schedule should have taken newer ones'}`,
+  }
+}
