@@ -5,6 +5,20 @@
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
+  /**
+   * Whether no later start succeeds until a person has changed something, so that a service manager
+   * needn't try again.
+   */
+  readonly lasts: boolean
+
+  constructor(message: string, { lasts = false, ...options }: ErrorOptions & Lasting = {}) {
+    super(message, options)
+    this.lasts = lasts
+  }
+}
+
+interface Lasting {
+  readonly lasts?: boolean
 }
 
 const reasons: Record<string, string> = {

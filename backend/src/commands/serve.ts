@@ -74,7 +74,7 @@ async function firstUser(
       if (await users.createFirst(config.firstUser)) log.info('user.first_made')
     } catch (error) {
       if (error instanceof Problem && error.code === 'invalid')
-        throw new Refusal(`STEELYARD_ADMIN_PASSWORD is refused: ${error.message}`)
+        throw new Refusal(`STEELYARD_ADMIN_PASSWORD is refused: ${error.message}`, { lasts: true })
       throw error
     }
   } else if ((await users.count()) === 0) {
@@ -266,7 +266,7 @@ function cannotListen({ host, port }: Config, error: unknown): Refusal {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return new Refusal(
     `Steelyard can't listen on ${host}:${port}: ${why[code] ?? whyRefused(error)}`,
-    { cause: error },
+    { cause: error, lasts: code === 'EACCES' },
   )
 }
 
@@ -308,7 +308,8 @@ export async function serve(around: Surroundings): Promise<number> {
       else if (error instanceof Error && 'syscall' in error)
         around.err(`Steelyard can't start: ${error.message}\n`)
       else log.error('start.failed', { error })
-      return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
+      if (error instanceof FolderInUse) return exitCodes.conflict
+      return error instanceof Refusal && error.lasts ? exitCodes.usage : exitCodes.failure
     }
     const why = await Promise.race([around.stopAsked, back.promise])
     log.info('stopping', { signal: why })

@@ -26,6 +26,10 @@ export interface Migration {
 /** The reason why a database can't be migrated, as a message for the operator. */
 export class MigrationRefused extends Refusal {
   override readonly name = 'MigrationRefused'
+
+  constructor(message: string) {
+    super(message, { lasts: true })
+  }
 }
 
 /**

@@ -198,6 +198,7 @@ async function judgeServer(url: DatabaseUrl, connection: Connection, log: Log): 
   if (await sharesSessions(connection))
     throw new Refusal(
       'The database of DATABASE_URL gives the process of one session to another (pgbouncer in transaction or statement mode). Steelyard needs sessions of its own, for locks and notifications: set pool_mode = session for this database, or name PostgreSQL itself in DATABASE_URL',
+      { lasts: true },
     )
   if (connection.tls === undefined && (await offersTls(connection)))
     log.warn('database.tls_unused', {

@@ -36,11 +36,12 @@ export function parseKeys(text: string, file: string) {
       if (kind !== 'steelyard-key-1' || key.length !== 32 || id !== idOf(key))
         throw new KeyFileRefused(
           `${file} is not a key file of Steelyard, or a line of it was changed`,
+          { lasts: true },
         )
       return { id, key }
     })
   const current = keys.at(-1)
-  if (!current) throw new KeyFileRefused(`${file} holds no key`)
+  if (!current) throw new KeyFileRefused(`${file} holds no key`, { lasts: true })
   const byId = new Map(keys.map((k) => [k.id, k.key]))
   return { current, ids: [...byId.keys()], get: (id: string) => byId.get(id) }
 }
@@ -54,7 +55,9 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
   if (isOpenToOthers(found))
-    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
+    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`, {
+      lasts: true,
+    })
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
@@ -122,6 +125,7 @@ export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
 const notTheKey = (file: string, wanted: string) =>
   new KeyFileRefused(
     `${file} is not the key file of this database, which was sealed with key ${wanted}: set STEELYARD_KEY_FILE to the right one`,
+    { lasts: true },
   )
 
 /**

@@ -181,6 +181,6 @@ async function useImage(
 
   say('  going back is refused')
   const older = await runInContainer(image, image.process.args, secret)
-  assert.equal(older.code, 1)
+  assert.equal(older.code, 2)
   assert.match(older.err, /The database has schema \d+ .*start a newer Steelyard/)
 }

@@ -141,7 +141,7 @@ export async function tryDeb(
     await place(file)
     await mustRun(root, section('Upgrade the package', version))
     const older = await inRoot(root, `exec ${unit.command}`, how)
-    assert.equal(older.code, 1)
+    assert.equal(older.code, 2)
     assert.match(
       older.err,
       /The database has schema \d+ .*start a newer Steelyard, or restore a backup/,

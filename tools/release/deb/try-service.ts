@@ -96,6 +96,16 @@ export async function tryService(
     await signInByBrowser(url)
     await untilReady(await signedIn(url), begun)
 
+    say('  going back: systemd does not start the refusing program again')
+    await place(file)
+    await machine.must(`cd\n${section('Upgrade the package', version)}`)
+    await machine.until('systemctl is-failed --quiet steelyard')
+    assert.deepEqual([await property('ExecMainStatus'), await property('NRestarts')], ['2', '0'])
+    await machine.until(`${journal} | grep 'The database has schema .* start a newer Steelyard'`)
+    await place(nextFile)
+    await machine.must(`cd\n${section('Upgrade the package', next)}`)
+    await isReady()
+
     say('  removing, then purging')
     const [remove, purge] = commandsBelow(page, 'Remove the package')
     await machine.must(remove!)

@@ -166,7 +166,7 @@ export async function tryTarball(
       as: reader,
     })
     const older = await inRoot(root, start, { as: reader, env })
-    assert.equal(older.code, 1)
+    assert.equal(older.code, 2)
     assert.match(
       older.err,
       /The database has schema \d+ .*start a newer Steelyard, or restore a backup/,
