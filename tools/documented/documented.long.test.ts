@@ -170,6 +170,8 @@ test('every documented command runs in an empty clone', async () => {
     { mode: 0o755 },
   )
   writeFileSync(join(clone, 'sysctls.yaml'), 'machine: {sysctls: {a.b: "1"}}\n')
+  const vlan = { apiVersion: 'v1alpha1', kind: 'VLANConfig', name: 'vlan120', vlanID: 120 }
+  writeFileSync(join(clone, 'vlan.yaml'), JSON.stringify({ ...vlan, parent: '{{link}}' }))
   writeFileSync(join(clone, 'import/web.db'), 'no snapshot')
 
   // The first command installs, and says so where it doesn't disturb the output.
