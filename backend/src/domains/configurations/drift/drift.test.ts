@@ -11,6 +11,7 @@ import { mergePatches } from '#talos/config/merge.ts'
 import { createAuthority, type Credentials } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
+import { nextRunAt } from '../../../testing/engine.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue, sweepQueue } from '../api.ts'
 
@@ -367,6 +368,30 @@ test("a change by others is not overwritten with what can't work", async () => {
   expect(
     (await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer,
   ).toMatchObject({ state: 'none' })
+})
+
+test('a Steelyard whose clock is ahead does not say that others changed the authority', async () => {
+  const { db, engine } = backend.platform
+  const swept = async () => {
+    await inTransaction(db, (tx) => engine.wake(tx, sweepQueue, cluster.id))
+    await world.until(
+      () => nextRunAt(db, sweepQueue, cluster.id),
+      (due) => due !== null && due.getTime() > backend.clock.now() + 60_000,
+    )
+    return (await world.cluster(cluster.id)).locked_out
+  }
+  // Longer than the certificates last that Steelyard has already. The machine refuses the new ones.
+  const aheadMs = 2 * 3_600_000
+  backend.clock.jump(aheadMs)
+  const keysOf = () =>
+    backend.domains.clusters.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 60_000 })
+  const early = connectSecure({ host: world.machine(node).plan.address }, (await keysOf())!, {
+    deadlineMs: 10_000,
+  }).then(readFound)
+  await expect(early).rejects.toMatchObject({ kind: 'refused' })
+  expect(await swept()).toBeNull()
+  backend.clock.jump(-aheadMs)
+  expect(await swept()).toBeNull()
 })
 
 test("a changed Kubernetes certificate authority is shown on the server and the cluster, and can't be kept as a patch", async () => {

@@ -17,7 +17,10 @@ const deadlineMs = 10_000
 
 /**
  * `other-kubernetes`: the machine's configuration has another Kubernetes authority. `strange`: the
- * machine's certificate has another issuer, or the machine refuses ours.
+ * machine's certificate has another issuer, as after a change of the authority: Talos issues its own
+ * certificate from it too (Talos `secrets/api.go`), and TLS 1.3 shows that certificate first. A
+ * machine that shows the known authority and refuses our certificate says nothing about authorities:
+ * our clock may be ahead of the machine's, so that the certificate isn't valid yet.
  */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
@@ -48,10 +51,7 @@ export function sweeping(
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
         throw error
-      return error instanceof TalosError &&
-        (error.kind === 'certificate' || error.kind === 'refused')
-        ? 'strange'
-        : 'silent'
+      return error instanceof TalosError && error.kind === 'certificate' ? 'strange' : 'silent'
     }
   }
 
