@@ -9,7 +9,7 @@ import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
-import { begun } from '../operations.ts'
+import { begun, hasEnded, operationStatuses } from '../operations.ts'
 import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
 import { no, type Verdict, yes } from '../rule.ts'
@@ -108,7 +108,18 @@ export const SharedPatch = z.object({
       undone: z.boolean(),
     }),
   ),
+  /** The newest roll-out or undo; null before the first, and after its operation was forgotten. */
+  last_operation: z.nullable(
+    z.object({
+      id: z.uuid(),
+      kind: z.enum(['sharedPatchRollOut', 'sharedPatchUndo']),
+      status: z.enum(operationStatuses),
+      reason: z.nullable(z.string()),
+    }),
+  ),
   created_by: z.string(),
+  /** Who has saved it last. */
+  updated_by: z.string(),
   ...changed,
 })
 export type SharedPatch = z.infer<typeof SharedPatch>
@@ -290,7 +301,8 @@ export const sharedPatchServers = operation(
   'GET /v1/patches/{id}/servers',
   'servers:read',
   {
-    summary: 'The servers that a shared patch is for, and those that have it.',
+    summary:
+      'The servers that a shared patch is for, and those that have it, in the order of a roll-out.',
     params: byId,
     answer: z.object({ items: z.array(SharedPatchServer) }),
   },
@@ -328,6 +340,46 @@ export const canRemoveSharedPatch = (servers: number): Verdict =>
     : no(
         `${counted(servers, 'server')} ${servers === 1 ? 'has' : 'have'} this patch. Undo its roll-out, or save it without targets and roll that out; then remove it`,
       )
+
+/** Why a shared patch can't be changed, rolled out or taken back. */
+export const sharedPatchRefusals = {
+  busy: (name: string) => `${name} is being rolled out: wait until that has ended, or cancel it`,
+  noServer: (name: string) => `${name} is for no server yet: choose its targets first`,
+  allCurrent: 'Every one of these servers has this revision already',
+  neverRolledOut: (name: string) => `${name} was never rolled out`,
+  undone: 'The last roll-out was undone already',
+} as const
+
+/** Whether no roll-out or undo of it runs. */
+export const isSharedPatchIdle = ({
+  name,
+  last_operation: last,
+}: Pick<SharedPatch, 'name' | 'last_operation'>): Verdict =>
+  last === null || hasEnded(last) ? yes : no(sharedPatchRefusals.busy(name))
+
+export function canRollOutSharedPatch(
+  patch: Pick<SharedPatch, 'name' | 'servers' | 'last_operation'>,
+): Verdict {
+  const idle = isSharedPatchIdle(patch)
+  const { targets, behind } = patch.servers
+  if (!idle.ok || behind > 0) return idle
+  return no(
+    targets === 0 ? sharedPatchRefusals.noServer(patch.name) : sharedPatchRefusals.allCurrent,
+  )
+}
+
+/** An undo that failed or was cancelled can be repeated. */
+export function canUndoSharedPatch(
+  patch: Pick<SharedPatch, 'name' | 'last_roll_out' | 'last_operation'>,
+): Verdict {
+  const idle = isSharedPatchIdle(patch)
+  const { last_roll_out: rolled, last_operation: last } = patch
+  if (!idle.ok) return idle
+  if (rolled === null) return no(sharedPatchRefusals.neverRolledOut(patch.name))
+  return rolled.undone && (last === null || last.status === 'done')
+    ? no(sharedPatchRefusals.undone)
+    : yes
+}
 
 /** Words for the API documentation. */
 export const words: Words = {

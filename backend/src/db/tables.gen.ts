@@ -835,6 +835,7 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     created_by_name: string
+    updated_by_name: string
   }
   shared_roll_out: {
     id: Generated<string>

@@ -160,7 +160,10 @@ test('a mended patch goes to one server after another, and each merged line says
     const own = (await admin.call(patchList, { params: { id: node.id } })).answer!
     expect(own.items.filter((p) => !p.read_only)).toEqual([])
   }
-  expect(await get(id)).toMatchObject({ servers: { targets: 2, current: 2, behind: 0 } })
+  expect(await get(id)).toMatchObject({
+    servers: { targets: 2, current: 2, behind: 0 },
+    last_operation: { id: operation.id, kind: 'sharedPatchRollOut', status: 'done', reason: null },
+  })
 })
 
 test('a patch of the server itself keeps the shared one', async () => {

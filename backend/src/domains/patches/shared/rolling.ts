@@ -2,9 +2,10 @@
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { hasEnded, type Operation, operationTable } from '#contract/operations.ts'
-import type {
-  sharedPatchRollOut,
-  sharedPatchUndo,
+import {
+  sharedPatchRefusals,
+  type sharedPatchRollOut,
+  type sharedPatchUndo,
 } from '#contract/shared-patches/shared-patches.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { type Caller, callerName } from '../../../http/caller.ts'
@@ -28,11 +29,7 @@ export async function demandIdle(
   { id, name }: Pick<SharedPatchRow, 'id' | 'name'>,
 ): Promise<void> {
   const [open] = await operations.open(tx, 'shared_patch', id)
-  if (open)
-    throw new Problem(
-      'operation_running',
-      `${name} is being rolled out: wait until that has ended, or cancel it`,
-    )
+  if (open) throw new Problem('operation_running', sharedPatchRefusals.busy(name))
 }
 
 export function rolling(parts: SharedParts) {
@@ -137,8 +134,8 @@ export function rolling(parts: SharedParts) {
           throw new Problem(
             'transition_refused',
             states.length === 0
-              ? `${patch.name} is for no server yet: choose its targets first`
-              : 'Every one of these servers has this revision already',
+              ? sharedPatchRefusals.noServer(patch.name)
+              : sharedPatchRefusals.allCurrent,
           )
         demandFew(concerned)
         const order = inRollOutOrder(concerned.map(({ server }) => server))
@@ -188,10 +185,11 @@ export function rolling(parts: SharedParts) {
         const patch = existing(await store.lock(tx, id), 'shared patch')
         await demandIdle(parts, tx, patch)
         const [last, ...earlier] = await store.rollOuts(tx, id, 100)
-        if (!last) throw new Problem('transition_refused', `${patch.name} was never rolled out`)
+        if (!last)
+          throw new Problem('transition_refused', sharedPatchRefusals.neverRolledOut(patch.name))
         const undone = last.undone && (await lastUndo(tx, last.id))
         if (undone && hasEnded(undone) && undone.status === 'done')
-          throw new Problem('transition_refused', 'The last roll-out was undone already')
+          throw new Problem('transition_refused', sharedPatchRefusals.undone)
         const all = await store.servers(tx)
         const overtaken = await store.overtaken(tx, last.id)
         const those: TargetServer[] = []

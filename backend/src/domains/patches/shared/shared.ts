@@ -3,6 +3,7 @@ import { Problem } from '#contract/errors.ts'
 import { memoryPage, type MemoryReaders } from '#contract/list.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import { largestPatchBody, patchMask } from '#contract/patches.ts'
 import {
@@ -37,7 +38,7 @@ import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
 import { demandIdle, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
-import { type Held, isTargetOf, statesOf, type TargetServer } from './targets.ts'
+import { type Held, inRollOutOrder, isTargetOf, statesOf, type TargetServer } from './targets.ts'
 
 const targetOf = ({ id, name }: Pick<SharedPatchRow, 'id' | 'name'>) =>
   ({ kind: 'shared_patch', id, name }) as const
@@ -92,7 +93,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     const after = await store.update(
       tx,
       before.id,
-      { ...wanted, variables, revision },
+      { ...wanted, variables, revision, updated_by_name: callerName(caller) },
       new Date(clock.now()),
     )
     await record(tx, caller, {
@@ -111,6 +112,16 @@ export function sharedPatches(given: SharedDomainParts): Domain {
         : error
     })
 
+  /** The newest undo of a roll-out, or the roll-out itself. */
+  const newestOperation = async (rolled: {
+    id: string
+    operation_id: string
+    undone: boolean
+  }): Promise<Operation | undefined> => {
+    const undo = rolled.undone ? await store.lastUndoOf(db, rolled.id) : undefined
+    return given.operations.read(db, undo ?? rolled.operation_id)
+  }
+
   const shown = async (
     who: For,
     row: SharedPatchRow,
@@ -119,6 +130,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     const { id, name, weight, targets, variables, revision, version } = row
     const states = statesOf(row, all.servers, all.held)
     const [last] = await store.rollOuts(db, id, 1)
+    const operation = last && (await newestOperation(last))
     return {
       id,
       name,
@@ -141,7 +153,16 @@ export function sharedPatches(given: SharedDomainParts): Domain {
             undone: last.undone,
           }
         : null,
+      last_operation: operation
+        ? {
+            id: operation.id,
+            kind: last.undone ? 'sharedPatchUndo' : 'sharedPatchRollOut',
+            status: operation.status,
+            reason: operation.reason,
+          }
+        : null,
       created_by: row.created_by_name,
+      updated_by: row.updated_by_name,
       version,
       created_at: row.created_at.toISOString(),
       updated_at: row.updated_at.toISOString(),
@@ -191,7 +212,12 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = await writing(async (tx) => {
         const made = await store.insert(
           tx,
-          { ...asked, variables: variablesIn(asked.body), created_by_name: callerName(caller) },
+          {
+            ...asked,
+            variables: variablesIn(asked.body),
+            created_by_name: callerName(caller),
+            updated_by_name: callerName(caller),
+          },
           new Date(clock.now()),
         )
         await record(tx, caller, {
@@ -260,7 +286,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = existing(await store.one(db, id), 'shared patch')
       const { servers, held } = await everything()
       return {
-        items: statesOf(row, servers, held).map(({ server, held: has, state }) => ({
+        items: statesOf(row, inRollOutOrder(servers), held).map(({ server, held: has, state }) => ({
           server: { id: server.id, name: server.name },
           cluster:
             server.cluster_id === null || server.cluster_name === null

@@ -103,7 +103,11 @@ export function sharedStore({ vault }: { vault: Vault }) {
         targets,
         variables,
         ...plain
-      }: Definition & { variables: readonly string[]; created_by_name: string },
+      }: Definition & {
+        variables: readonly string[]
+        created_by_name: string
+        updated_by_name: string
+      },
       at: Date,
     ): Promise<SharedPatchRow> {
       const id = randomUUID()
@@ -132,7 +136,12 @@ export function sharedStore({ vault }: { vault: Vault }) {
         targets,
         variables,
         revision,
-      }: Definition & { variables: readonly string[]; revision: number },
+        updated_by_name,
+      }: Definition & {
+        variables: readonly string[]
+        revision: number
+        updated_by_name: string
+      },
       at: Date,
     ): Promise<SharedPatchRow> {
       const row = await tx
@@ -141,6 +150,7 @@ export function sharedStore({ vault }: { vault: Vault }) {
           name,
           weight,
           revision,
+          updated_by_name,
           targets: JSON.stringify(targets),
           variables: [...variables],
           body_sealed: await vault.seal(tx, { ...patchPlace(id), bytes: Buffer.from(body) }),
