@@ -43,6 +43,7 @@ import { furnishNetwork } from './screens/network.ts'
 import { furnishRacks } from './screens/racks.ts'
 import type { Screen, World } from './screens/screen.ts'
 import { screens } from './screens/screens.ts'
+import { furnishSharedPatches } from './screens/shared-patches.ts'
 import { walkAsViewer } from './viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */
@@ -215,11 +216,13 @@ async function furnish(): Promise<World> {
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   const racks = await furnishRacks(installation, controlPlane)
+  const patches = await furnishSharedPatches(installation, ready)
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
   return {
     ...joining,
     ...network,
     ...racks,
+    ...patches,
     ...marketplace,
     passwordLink: link.pathname + link.hash,
     server: { id: server.id, name: server.name, patchId: patch.patch_id },

@@ -7,6 +7,7 @@ import { isGuarded, type Match, type RouteId, routeAt, routes } from './lib/rout
 import { parseSearch } from './lib/search.ts'
 
 const alerts = () => import('./routes/alerts/alerts.ts')
+const patches = () => import('./routes/patches/patches.tsx')
 
 /** The file of each page, fetched when it is needed. */
 const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
@@ -30,6 +31,10 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/clusters/$id/change/$kind': () => import('./routes/infra.clusters.$id.change.$kind.tsx'),
   '/infra/racks': () => import('./routes/racks/infra.racks.tsx'),
   '/infra/racks/$id': () => import('./routes/racks/infra.racks.$id.tsx'),
+  '/infra/patches': async () => (await patches()).list,
+  '/infra/patches/create': async () => (await patches()).create,
+  '/infra/patches/$id': async () => (await patches()).one,
+  '/infra/patches/$id/edit': async () => (await patches()).edit,
   '/infra/network': () => import('./routes/infra.network.tsx'),
   '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
   '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),

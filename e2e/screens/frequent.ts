@@ -29,6 +29,8 @@ export const frequent: readonly string[] = [
   'network',
   'network-map',
   'rack',
+  'shared-patch',
+  'shared-patch-edit',
   'subnets-assign',
   'profile',
   'operations',

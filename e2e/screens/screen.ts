@@ -33,8 +33,14 @@ export interface RackWorld {
   rack: { id: string; name: string }
 }
 
+/** Data of the screens of shared patches: one that the workers of the ready cluster lack. */
+export interface SharedPatchWorld {
+  shared: { id: string; name: string }
+}
+
 /** Data that the screens show, made by `furnish` in screens.e2e.ts. */
-export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld, RackWorld {
+export interface World
+  extends JoiningWorld, MarketplaceWorld, NetworkWorld, RackWorld, SharedPatchWorld {
   /** Path of a link to set a password. */
   passwordLink: string
   /** A free server with a patch and with content on all disks. */

@@ -13,6 +13,7 @@ import { networkScreens } from './network.ts'
 import { peopleScreens } from './people.ts'
 import { rackScreens } from './racks.ts'
 import type { Screen } from './screen.ts'
+import { sharedPatchScreens } from './shared-patches.ts'
 
 export const screens: readonly Screen[] = [
   {
@@ -362,6 +363,7 @@ export const screens: readonly Screen[] = [
   ...joiningScreens,
   ...networkScreens,
   ...rackScreens,
+  ...sharedPatchScreens,
   ...peopleScreens,
   ...marketplaceScreens,
 

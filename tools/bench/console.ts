@@ -17,13 +17,13 @@ export function launch(): Promise<Browser> {
 
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
-  // The first script lists all pages; each costs about 30 bytes.
-  signIn: { bytes: 96_900, requests: 12 },
+  // The first script lists all pages; each costs about 30 bytes. Shared patches are four pages.
+  signIn: { bytes: 97_250, requests: 12 },
   // With the time of the server, from which ages come (`lib/time/server-time.ts`).
   // The places of servers in racks add a column, a filter and a field. Labels and quarantine add a
   // column, a filter, schemas and the names of their dialogs' files, but not the dialogs.
-  servers: { bytes: 148_300, requests: 20 },
-  createCluster: { bytes: 181_600, requests: 35 },
+  servers: { bytes: 148_650, requests: 20 },
+  createCluster: { bytes: 181_950, requests: 35 },
 } as const
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
 

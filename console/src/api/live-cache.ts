@@ -40,7 +40,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   cc: ['cc'],
   image: ['image'],
   join_token: ['joinToken', 'image'],
-  operation: ['operation', 'overview', 'cluster', 'historyList'],
+  operation: ['operation', 'overview', 'cluster', 'historyList', 'sharedPatch'],
   finding: ['finding', 'overview', 'historyList'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],

@@ -53,6 +53,11 @@ export const paths = {
   ) => address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   racks: page('/infra/racks'),
   rack: (id: string) => address('/infra/racks/$id', { id }),
+  sharedPatches: page('/infra/patches'),
+  createSharedPatch: '/infra/patches/create',
+  /** `act`: `roll-out` opens the dialog of a roll-out. */
+  sharedPatch: (id: string, act?: 'roll-out') => address('/infra/patches/$id', { id }, { act }),
+  editSharedPatch: (id: string) => address('/infra/patches/$id/edit', { id }),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),

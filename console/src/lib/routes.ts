@@ -12,7 +12,7 @@ import { everyText, texts } from './search.ts'
 export type Crumb =
   | string
   | {
-      query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet' | 'rackGet'
+      query: 'serverGet' | 'clusterGet' | 'subnetGet' | 'ccGet' | 'rackGet' | 'sharedPatchGet'
       list: string
       shown?: (name: string) => string
     }
@@ -66,6 +66,13 @@ export const routes = {
   },
   '/infra/racks': page('Racks'),
   '/infra/racks/$id': { crumb: { query: 'rackGet', list: 'rackList' }, search: none },
+  '/infra/patches': page('Shared Patches'),
+  '/infra/patches/create': { crumb: 'Create Patch', search: none },
+  '/infra/patches/$id': {
+    crumb: { query: 'sharedPatchGet', list: 'sharedPatchList' },
+    search: texts('act'),
+  },
+  '/infra/patches/$id/edit': { crumb: 'Edit', search: none },
   '/infra/network': page('Network'),
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': {

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
+import { sharedPatchServers } from '#contract/shared-patches/shared-patches.ts'
 import { CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed, mayManageUsers } from '../../api/session.ts'
@@ -55,6 +56,11 @@ function Shown({ operation: o }: { operation: Operation }) {
     enabled: target.kind === 'cluster' && target.id !== null && allowed(clusterGet).ok,
     retry: false,
   })
+  const { data: patched } = useQuery({
+    ...query(sharedPatchServers, { params: { id: target.id ?? '' } }),
+    enabled: target.kind === 'shared_patch' && target.id !== null,
+    retry: false,
+  })
   const actions = useMemo(() => operationActions(o, cluster), [o, cluster])
   const title = operationTitle(o)
   useCommands(title, actions)
@@ -92,7 +98,12 @@ function Shown({ operation: o }: { operation: Operation }) {
           ]}
         />
       </PageHeader>
-      <OperationTimeline operation={o} cluster={cluster} ownPage />
+      <OperationTimeline
+        operation={o}
+        cluster={cluster}
+        servers={patched?.items.map(({ server: { id, name } }) => ({ node_id: id, name }))}
+        ownPage
+      />
     </>
   )
 }

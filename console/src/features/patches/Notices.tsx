@@ -1,5 +1,4 @@
 import { CallError, whyOf } from '../../api/http.ts'
-import { messages } from '../../api/messages.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
@@ -7,8 +6,10 @@ import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
 
 interface NoticesProps {
-  serverId: string
-  creating: boolean
+  /** Begins the sentence about why saving failed. */
+  notSaved: string
+  /** Who saved the newer patch, if that is known. */
+  by?: string | null
   restored: KeptDraft['restored']
   newer: boolean
   /** Why saving failed, or null. */
@@ -18,10 +19,14 @@ interface NoticesProps {
   onOverwrite: () => void
 }
 
+/** Whether saving failed because the patch has been changed since it was opened. */
+export const isStale = (failure: unknown): boolean =>
+  failure instanceof CallError && failure.status === 412
+
 /** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
 export function Notices({
-  serverId,
-  creating,
+  notSaved,
+  by = null,
   restored,
   newer,
   failure,
@@ -29,17 +34,17 @@ export function Notices({
   onNewest,
   onOverwrite,
 }: NoticesProps) {
-  const isStale = failure instanceof CallError && failure.status === 412
+  const stale = isStale(failure)
   const loadNewer = <ActionButton label="Load the new version" size="small" run={onNewest} />
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="patch" {...restored} onDiscard={onDiscard} />}
-      {newer && !isStale && (
+      {newer && !stale && (
         <Alert tone="warn" action={loadNewer}>
-          Somebody else has changed this patch since you opened it.
+          {by ?? 'Somebody else'} has changed this patch since you opened it.
         </Alert>
       )}
-      {isStale && (
+      {stale && (
         <Alert
           tone="warn"
           action={
@@ -54,14 +59,13 @@ export function Notices({
             </span>
           }
         >
-          <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you
-          typed is still here.
+          <b>{by ?? 'Somebody else'} changed this patch since you opened it.</b> Nothing was saved.
+          What you typed is still here.
         </Alert>
       )}
-      {failure !== null && !isStale && (
+      {failure !== null && !stale && (
         <Alert tone="danger">
-          <b>{creating ? messages.patchNotCreated(serverId) : 'The patch could not be saved'}</b>{' '}
-          {whyOf(failure)}
+          <b>{notSaved}</b> {whyOf(failure)}
         </Alert>
       )}
     </div>

@@ -11,6 +11,7 @@ import {
 import { all } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
+import { messages } from '../../api/messages.ts'
 import { withLosses } from '../../api/asking/losses.ts'
 import { allowed } from '../../api/session.ts'
 import { useDraft } from '../../api/use-draft.ts'
@@ -202,8 +203,9 @@ export function PatchEditor({
         </div>
       </Form>
       <Notices
-        serverId={server.id}
-        creating={patch === null}
+        notSaved={
+          patch === null ? messages.patchNotCreated(server.id) : 'The patch could not be saved'
+        }
         restored={kept.restored}
         // No notice during saving: the newer version is then the user's own.
         newer={!busy && (newest?.newer ?? false)}

@@ -25,7 +25,7 @@ export function ObjectLabels({
   return (
     <section className={css['object']} aria-label="Labels and notes">
       <div className={css['labels']}>
-        <LabelChips labels={of.labels} of={of.kind} />
+        {!isEmpty && <LabelChips labels={of.labels} of={of.kind} />}
         <Button
           kind="ghost"
           size="small"

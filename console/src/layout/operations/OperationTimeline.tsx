@@ -26,11 +26,14 @@ import { hasBegun, operationSaid, tookMs } from './operation-state.ts'
 import css from './Operation.module.css'
 
 type Member = Cluster['servers'][number]
+type NamedServer = Pick<Member, 'node_id' | 'name'>
 
 interface OperationTimelineProps {
   operation: Operation
   /** The operation's cluster, if it still exists. */
   cluster?: Cluster | undefined
+  /** Servers that its steps name. Default: those of the cluster. */
+  servers?: readonly NamedServer[] | undefined
   /** A reason that the page already shows. */
   saidAbove?: string | null | undefined
   /** Whether this is the operation's own page, so that the title is no link to it. */
@@ -57,6 +60,7 @@ const firstOpen = (steps: readonly Step[]): number =>
 export function OperationTimeline({
   operation,
   cluster,
+  servers,
   saidAbove,
   ownPage = false,
   children,
@@ -74,7 +78,7 @@ export function OperationTimeline({
   const steps =
     phases?.map((phase) => ofPhase(phase, operation, cluster)) ??
     operation.steps.map((step, i, all) =>
-      ofStep(step, i === 0 ? operation : all[i - 1]!, !running, members),
+      ofStep(step, i === 0 ? operation : all[i - 1]!, !running, servers ?? members),
     )
   const { at, of } = phases === null ? stepCount(operation.steps) : phaseCount(phases)
   const took = duration(tookMs(operation, now))
@@ -237,7 +241,7 @@ function ofStep(
   s: Step,
   before: Pick<Step, 'reason'>,
   isOver: boolean,
-  members: readonly Member[],
+  members: readonly NamedServer[],
 ): TimelineStep {
   const isSkipped = s.status === 'skipped'
   const isRepeated = isSkipped && before.reason === s.reason
@@ -252,7 +256,7 @@ function ofStep(
 }
 
 /** The title of a step, in which the name of its server leads to the server's page. */
-function titleOf({ title, node_id }: Step, members: readonly Member[]): ReactNode {
+function titleOf({ title, node_id }: Step, members: readonly NamedServer[]): ReactNode {
   const name = node_id === null ? undefined : members.find((m) => m.node_id === node_id)?.name
   const at = name === undefined ? -1 : ` ${title} `.indexOf(` ${name} `)
   if (node_id === null || name === undefined || at < 0) return title

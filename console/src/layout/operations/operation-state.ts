@@ -57,7 +57,8 @@ export function targetPage({
 }: Pick<Operation, 'target'>): string | null {
   if (kind === 'datacenter')
     return paths.datacenters(id === null ? {} : { q: name.split(' to ').at(-1) })
-  if (id === null || kind === 'shared_patch') return null
+  if (id === null) return null
+  if (kind === 'shared_patch') return paths.sharedPatch(id)
   return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
 }
 

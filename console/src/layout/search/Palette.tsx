@@ -92,6 +92,12 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
             ? []
             : [{ label: entry.label, icon: entry.icon, to: entry.path }],
         ),
+        {
+          label: 'Shared patches',
+          icon: 'edit',
+          hint: 'one patch for many servers',
+          to: paths.sharedPatches(),
+        },
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
         { label: 'Findings', icon: 'alert', hint: 'what is wrong', to: paths.findings() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },

@@ -1,0 +1,83 @@
+/** Actions on shared patches. */
+import {
+  canRemoveSharedPatch,
+  canRollOutSharedPatch,
+  canUndoSharedPatch,
+  isSharedPatchIdle,
+  type SharedPatch,
+  sharedPatchCreate,
+  sharedPatchRemove,
+  sharedPatchRollOut,
+  sharedPatchUndo,
+  sharedPatchUpdate,
+} from '#contract/shared-patches/shared-patches.ts'
+import { withLosses } from '../../../api/asking/losses.ts'
+import { call } from '../../../api/client.ts'
+import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
+import { type Action, both, confirm } from '../../../ui/actions.ts'
+import { toast } from '../../../ui/feedback/toast.ts'
+import { dialog } from '../../../ui/overlay/dialogs.ts'
+import { refreshSharedPatches } from './shared-queries.ts'
+
+export const rollOutDialog = dialog<{ patch: SharedPatch }>(() => import('./RollOut.tsx'))
+
+export const createAction = (): Action => ({
+  label: 'Create shared patch',
+  icon: 'add',
+  can: allowed(sharedPatchCreate),
+  to: paths.createSharedPatch,
+})
+
+export const editAction = (patch: SharedPatch): Action => ({
+  label: 'Edit',
+  icon: 'edit',
+  can: both(allowed(sharedPatchUpdate), isSharedPatchIdle(patch)),
+  to: paths.editSharedPatch(patch.id),
+})
+
+export const rollOutAction = (patch: SharedPatch): Action => ({
+  label: 'Roll out',
+  icon: 'arrow-right',
+  can: both(allowed(sharedPatchRollOut), canRollOutSharedPatch(patch)),
+  run: () => rollOutDialog({ patch }),
+})
+
+/** Takes the last roll-out back at once: the page says beside the button what it does. */
+export const undoAction = (patch: SharedPatch): Action => ({
+  label: 'Undo',
+  icon: 'refresh',
+  can: both(allowed(sharedPatchUndo), canUndoSharedPatch(patch)),
+  run: async () => {
+    try {
+      await withLosses((confirmed) =>
+        call(sharedPatchUndo, { params: { id: patch.id }, body: confirmed }),
+      )
+    } catch (error) {
+      toast.error(reasonOf(error))
+    }
+    await refreshSharedPatches()
+  },
+})
+
+/** @param held number of servers that have any revision of the patch */
+export const removeAction = (patch: SharedPatch, held: number, then: () => void): Action => ({
+  label: 'Delete',
+  icon: 'trash',
+  danger: true,
+  can: both(allowed(sharedPatchRemove), isSharedPatchIdle(patch), canRemoveSharedPatch(held)),
+  run: () =>
+    confirm({
+      title: `Delete ${patch.name}?`,
+      label: 'Delete',
+      text: 'No server has this patch, so nothing is sent. It is deleted for good.',
+      danger: true,
+      act: async () => {
+        await call(sharedPatchRemove, { params: { id: patch.id } }, { version: patch.version })
+        await refreshSharedPatches()
+        toast.success(`${patch.name} was deleted`)
+        then()
+      },
+    }),
+})
