@@ -45,11 +45,11 @@ const page = (more: Partial<Page>): Page => ({
 const entry: HistoryEntry = {
   id: 7,
   at: '2025-03-02T10:00:00.000Z',
-  kind: 'contact',
+  kind: 'server_contact',
   object: { kind: 'server', id: '00000000-0000-4000-8000-000000000001', name: 'amber-falcon' },
   cluster: null,
   message: 'No answer: the switch failed',
-  by: { kind: 'system', name: 'Steelyard' },
+  by: { kind: 'steelyard', name: 'Steelyard' },
   operation: null,
   before: {},
   after: {},
