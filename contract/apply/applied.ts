@@ -38,6 +38,7 @@ export const appliedKinds = {
   join_token: 'servers:write',
   image: 'servers:write',
   patch: 'servers:write',
+  shared_patch: 'servers:write',
   cluster: 'clusters:write',
   offer: 'marketplace:write',
 } as const satisfies Record<string, Scope>

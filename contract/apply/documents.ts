@@ -16,6 +16,7 @@ import { nameOf } from '../names.ts'
 import { NewSubnet } from '../network/subnets.ts'
 import { NewPatch } from '../patches.ts'
 import { serverName } from '../servers/servers.ts'
+import { NewSharedPatch, sharedPatchLimits, Targets } from '../shared-patches/shared-patches.ts'
 
 const datacenterCode = z
   .string('Name the datacenter by its code, such as PL-POZ-1')
@@ -92,6 +93,25 @@ export const PatchDocument = z.strictObject({
   ...NewPatch.shape,
 })
 
+/** A patch of the fleet. Saving it sends nothing. */
+export const SharedPatchDocument = z.strictObject({
+  kind: z.literal('shared-patch'),
+  ...z.omit(NewSharedPatch, { targets: true }).shape,
+  targets: z.strictObject({
+    ...z.omit(Targets, { cluster_ids: true, node_ids: true }).shape,
+    /** Names. */
+    clusters: z._default(
+      z.array(nameOf('Cluster')).check(z.maxLength(sharedPatchLimits.clusters)),
+      [],
+    ),
+    servers: z._default(z.array(serverName).check(z.maxLength(sharedPatchLimits.servers)), []),
+  }),
+  /** True: the servers that are behind get it, one after another. */
+  roll_out: z._default(z.boolean(), false),
+  /** Name of the server that a roll-out changes first. */
+  canary: z.optional(serverName),
+})
+
 const ClusterMember = z.strictObject({
   server: serverName,
   ...z.omit(ClusterServer, { node_id: true, patch: true }).shape,
@@ -153,6 +173,7 @@ export type JoinTokenDocument = z.infer<typeof JoinTokenDocument>
 export type SubnetDocument = z.infer<typeof SubnetDocument>
 export type ImageDocument = z.infer<typeof ImageDocument>
 export type PatchDocument = z.infer<typeof PatchDocument>
+export type SharedPatchDocument = z.infer<typeof SharedPatchDocument>
 export type ClusterDocument = z.infer<typeof ClusterDocument>
 export type OfferDocument = z.infer<typeof OfferDocument>
 
@@ -165,6 +186,7 @@ export const documentSchemas = {
   image: ImageDocument,
   patch: PatchDocument,
   cluster: ClusterDocument,
+  'shared-patch': SharedPatchDocument,
   offer: OfferDocument,
 } as const
 export type DocumentKind = keyof typeof documentSchemas

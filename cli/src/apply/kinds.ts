@@ -8,6 +8,7 @@ import { images } from './kinds/images.ts'
 import { joinTokens } from './kinds/join-tokens.ts'
 import { offers } from './kinds/offers.ts'
 import { patches } from './kinds/patches.ts'
+import { sharedPatches } from './kinds/shared-patches.ts'
 import { servers } from './kinds/servers.ts'
 import { subnets } from './kinds/subnets.ts'
 import type { KindPlanner } from './plan.ts'
@@ -20,5 +21,6 @@ export const kinds: readonly KindPlanner[] = [
   images,
   patches,
   clusters,
+  sharedPatches,
   offers,
 ]

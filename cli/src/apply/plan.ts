@@ -7,6 +7,7 @@ import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { LabelChange } from '#contract/labels/labels.ts'
 import type { Labels } from '#contract/labels/selector.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
+import type { SharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
 import type { Context } from '../command.ts'
 import type { Placed, Problem } from './files.ts'
 import type { World } from './world.ts'
@@ -62,6 +63,8 @@ export interface Step {
   readonly placed: Placed | null
   /** The plan of a change of a running cluster, as it is now. */
   readonly plan?: ClusterPlan
+  /** What a shared patch would change on its servers, as they are now. */
+  readonly preview?: SharedPatchPreview
   /** Order of the steps; see `ranks`. */
   readonly rank: number
   /** Resolves to `begun` if the step has started an operation that has not ended. */
@@ -92,6 +95,8 @@ export const ranks = {
   change: 164,
   configure: 166,
   assign: 170,
+  sharedPatch: 172,
+  rollOut: 174,
   offer: 180,
   datacenterRemove: 900,
 } as const

@@ -4,6 +4,7 @@ import { collapse, diffLines } from '#contract/servers/diff.ts'
 import { diskSentence } from '#contract/servers/disks.ts'
 import { counted } from '#contract/words.ts'
 import { stepsText } from '../commands/cluster-changes/plan-text.ts'
+import { previewText } from '../commands/shared-patches/preview-text.ts'
 import { type Colour, paint, type Terminal } from '../terminal.ts'
 import { cut, manyLines, oneLine, words } from '../text.ts'
 import type { Problem } from './files.ts'
@@ -76,19 +77,21 @@ function changeText(
 const titleOf = ({ kind, name, note }: Step): string =>
   `${kind} ${oneLine(name)}${note === undefined ? '' : ` (${oneLine(note)})`}`
 
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ')
+
 /** The plan of a change of a running cluster: its warnings, and the steps of each server. */
 const changePlanText = (terminal: Terminal, plan: ClusterPlan): string =>
-  [
-    ...plan.warnings.map((warning) => `Warning: ${oneLine(warning)}\n`),
-    ...(plan.groups.length === 0 ? [] : [stepsText(terminal, plan)]),
-    ...plan.disks.map((disk) => `${oneLine(diskSentence(disk))}. It will be wiped\n`),
-    ...plan.losses.map(({ reason }) => `${oneLine(reason)}\n`),
-    ...plan.differences.map(
-      ({ name, diff }) => `${oneLine(name)}:\n${manyLines(diff.trimEnd())}\n`,
-    ),
-  ]
-    .join('')
-    .replaceAll(/^(?=.)/gm, '    ')
+  indented(
+    [
+      ...plan.warnings.map((warning) => `Warning: ${oneLine(warning)}\n`),
+      ...(plan.groups.length === 0 ? [] : [stepsText(terminal, plan)]),
+      ...plan.disks.map((disk) => `${oneLine(diskSentence(disk))}. It will be wiped\n`),
+      ...plan.losses.map(({ reason }) => `${oneLine(reason)}\n`),
+      ...plan.differences.map(
+        ({ name, diff }) => `${oneLine(name)}:\n${manyLines(diff.trimEnd())}\n`,
+      ),
+    ].join(''),
+  )
 
 /** `isWhole`: also the fields of objects that are created, and texts with their lines. */
 export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean): string {
@@ -99,7 +102,8 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
     return (
       (colour ? paint(terminal, colour, title) : title) +
       changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('') +
-      (step.plan ? changePlanText(terminal, step.plan) : '')
+      (step.plan ? changePlanText(terminal, step.plan) : '') +
+      (step.preview ? indented(previewText(step.preview)) : '')
     )
   })
   const count = (...does: readonly Does[]) => plan.steps.filter((s) => does.includes(s.does)).length
@@ -159,6 +163,7 @@ const stepJson = (step: Step) => ({
   changes: step.changes,
   note: step.note ?? null,
   plan: step.plan ?? null,
+  ...(step.preview && { preview: step.preview }),
   ...placeOf(step),
 })
 

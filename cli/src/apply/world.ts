@@ -12,6 +12,7 @@ import type { Operation } from '#contract/operation.ts'
 import { type OfferedTalos, versionList } from '#contract/versions.ts'
 import type { Page } from '#contract/page.ts'
 import { type Patch, patchList } from '#contract/patches.ts'
+import { type SharedPatch, sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import type { Api } from '../api/client.ts'
@@ -54,6 +55,7 @@ export function openWorld(api: Api) {
     versions: once(
       async (): Promise<OfferedTalos[]> => (await api.call(versionList, { query: {} })).items,
     ),
+    sharedPatches: once(() => everything<SharedPatch>(api, sharedPatchList)),
     stores: once(() => everything<Store>(api, storeList)),
     offers: once(() => everything<Offer>(api, offerList)),
     /** The patches that users have written for a server. */

@@ -6,6 +6,7 @@ import { counted } from '#contract/words.ts'
 import { kinds } from '../apply/kinds.ts'
 import { type Placed, readDocuments } from '../apply/files.ts'
 import { isEmpty, isSame, makePlan, moveObjects, type WholePlan } from '../apply/planning.ts'
+import { ranks } from '../apply/plan.ts'
 import { type Outcome, runSteps, Stopped } from '../apply/run.ts'
 import { outcomesJson, outcomeText, planJson, planText, problemsText } from '../apply/show.ts'
 import { openOperations } from '../apply/running/start.ts'
@@ -89,11 +90,11 @@ async function planOf(
 }
 
 /**
- * Waits for the changes of the documents' clusters that run already, such as those of an apply that
+ * Waits for the changes of the documents' clusters and shared patches that run already, such as those of an apply that
  * was interrupted. Their outcome is in the plan that is made afterwards.
  */
 async function settle(context: Context, documents: readonly Placed[]): Promise<void> {
-  const namesOf = (kind: 'cluster' | 'patch') =>
+  const namesOf = (kind: 'cluster' | 'patch' | 'shared-patch') =>
     new Set(
       documents.flatMap(({ document }) =>
         document.kind !== kind
@@ -104,11 +105,20 @@ async function settle(context: Context, documents: readonly Placed[]): Promise<v
       ),
     )
   const [clusters, servers] = [namesOf('cluster'), namesOf('patch')]
-  if (clusters.size + servers.size === 0) return
-  for (const { id, name, servers: members } of await openWorld(context.api).clusters())
-    if (clusters.has(name) || members.some((m) => servers.has(m.name)))
-      for (const { id: operationId } of await openOperations(context.api, id))
-        await watch(context, operationId, 'err')
+  const shared = namesOf('shared-patch')
+  const world = openWorld(context.api)
+  const ids = [
+    ...(shared.size === 0 ? [] : await world.sharedPatches()).flatMap(({ id, name }) =>
+      shared.has(name) ? [id] : [],
+    ),
+    ...(clusters.size + servers.size === 0 ? [] : await world.clusters()).flatMap(
+      ({ id, name, servers: members }) =>
+        clusters.has(name) || members.some((m) => servers.has(m.name)) ? [id] : [],
+    ),
+  ]
+  for (const id of ids)
+    for (const { id: operationId } of await openOperations(context.api, id))
+      await watch(context, operationId, 'err')
 }
 
 /** When the changes of running clusters begin; null: at once. @throws CliError */
@@ -169,6 +179,11 @@ export const applyCommands: Command[] = [
         if (json) show(planJson(plan), () => '')
         return exitCodes.ok
       }
+      if (options.at !== undefined && plan.steps.some(({ rank }) => rank === ranks.rollOut))
+        throw new CliError(
+          'usage',
+          'A roll-out of a shared patch begins at once or with --in-window, not --at',
+        )
       await confirm(context, plan, options.yes)
       // From here on a closed pipe must not end the program between two changes.
       terminal.outlivePipes()

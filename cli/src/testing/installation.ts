@@ -50,6 +50,8 @@ import {
   patchUpdate,
 } from '#contract/patches.ts'
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import type { SharedPatch } from '#contract/shared-patches/shared-patches.ts'
+import { serveSharedPatches } from './shared-patches.ts'
 import { type RunningClusters, serveRunning } from './running.ts'
 import { startApi, type TestApi } from './api.ts'
 import { aCluster, aDatacenter, anOperation, aServer, id, pageOf } from './things.ts'
@@ -64,6 +66,7 @@ export interface Installation {
   readonly subnets: Subnet[]
   readonly images: Image[]
   readonly patches: Patch[]
+  readonly sharedPatches: SharedPatch[]
   readonly clusters: Cluster[]
   readonly applied: Applied[]
   readonly operations: Operation[]
@@ -95,6 +98,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     subnets: [],
     images: [],
     patches: [],
+    sharedPatches: [],
     clusters: [],
     applied: [],
     operations: [],
@@ -297,6 +301,18 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     return operation
   }
   Object.assign(all.running, serveRunning(api, { ...all, began, addPatch, removePatch }))
+  serveSharedPatches(api, {
+    ...all,
+    newId,
+    made: (madeId) => made('shared_patch', madeId),
+    gone: (goneId) => gone('shared_patch', goneId),
+    fresh,
+    began: (target) => {
+      const operation = anOperation({ id: newId(), kind: 'sharedPatchRollOut', target })
+      all.operations.push(operation)
+      return operation
+    },
+  })
   api.on(clusterCreate, ({ body }) => {
     const members = body.servers.map(({ node_id, role, workload_disks }) => ({
       node_id,

@@ -6,7 +6,6 @@ import {
   sharedPatchGet,
   sharedPatchList,
   sharedPatchPreview,
-  type SharedPatchPreview,
   sharedPatchRemove,
   sharedPatchRollOut,
   sharedPatchServers,
@@ -33,6 +32,7 @@ import { type Column, facts, table } from '../../table.ts'
 import { localTime, manyLines, oneLine, words } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
 import { lossOption, withLosses } from '../confirm-loss.ts'
+import { previewText } from './preview-text.ts'
 
 const targetOptions = {
   file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; - reads standard input' },
@@ -94,32 +94,6 @@ async function targetsOf(
 async function saved({ api }: Context, name: string): Promise<SharedPatch | undefined> {
   const { items } = await api.call(sharedPatchList, { query: { q: name, per_page: 1000 } })
   return items.find((one) => one.name === name || one.id === name)
-}
-
-const effects: Record<SharedPatchPreview['groups'][number]['effect'], string> = {
-  no_reboot: 'without a reboot',
-  reboot: 'with a reboot',
-  at_install: 'when they are installed',
-}
-const namesOf = (servers: readonly { readonly name: string }[]): string => {
-  const [most, rest] = [servers.slice(0, 5), servers.length - 5]
-  return oneLine(most.map(({ name }) => name).join(', ') + (rest > 0 ? ` and ${rest} more` : ''))
-}
-
-function previewText(preview: SharedPatchPreview): string {
-  const { groups, refused, unchanged, losses } = preview
-  return [
-    ...groups.map(
-      ({ servers, lines, effect, warnings }) =>
-        `${counted(servers.length, 'server')} (${namesOf(servers)}), ${effects[effect]}:\n${lines.map((line) => `  ${manyLines(line)}\n`).join('')}${warnings.map((one) => `  # ${oneLine(one)}\n`).join('')}`,
-    ),
-    ...refused.map(
-      ({ server, reason }) => `${oneLine(server.name)}: refused, ${oneLine(reason)}\n`,
-    ),
-    ...losses.map(({ reason }) => `Warning: ${oneLine(reason)}\n`),
-    ...(unchanged > 0 ? [`${counted(unchanged, 'server')}: no difference\n`] : []),
-    ...(preview.servers === 0 ? ['No server: choose targets\n'] : []),
-  ].join('')
 }
 
 const targetsText = ({ targets }: SharedPatch): string =>
