@@ -14,6 +14,7 @@ import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as clusterUpdates from './clusters/update.ts'
+import * as listExports from './csv/list-exports.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
 import * as existing from './clusters/existing.ts'
@@ -113,6 +114,7 @@ const nouns: readonly object[] = [
   datacenters,
   servers,
   servers.serverCommands,
+  listExports,
   joinTokens,
   images,
   versions,

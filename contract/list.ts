@@ -201,10 +201,16 @@ export function narrowingOf<L extends AnyList>(
   return shape as QueryShape<L>
 }
 
+/** Schema of the order. */
+export const sortOf = <L extends AnyList>(of: L): TextType<Order<SortKey<L>>> =>
+  z.optional(z.enum(sortKeys(of).flatMap((key) => [key, `-${key}`]))) as unknown as TextType<
+    Order<SortKey<L>>
+  >
+
 /** Schema shape of the whole query. */
 function queryOf<L extends AnyList>(of: L): QueryShape<L> {
   const shape: Shape = {
-    sort: z.optional(z.enum(sortKeys(of).flatMap((key) => [key, `-${key}`]))),
+    sort: sortOf(of),
     page: z._default(wholeInQuery(1, 1_000_000), 1),
     per_page: z._default(wholeInQuery(1, 1000), of.perPage),
     ...narrowingOf(of),

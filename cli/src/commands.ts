@@ -24,6 +24,7 @@ import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
+import { listExportCommands } from './commands/lists/list-exports.ts'
 import { rackFileCommands } from './commands/racks/rack-files.ts'
 import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
@@ -54,6 +55,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...takeoverCommands,
     ...datacenterCommands,
     ...rackCommands,
+    ...listExportCommands,
     ...rackFileCommands,
     ...storeCommands,
     ...snapshotCommands,

@@ -71,6 +71,10 @@ export const narrowingOf = <L extends AnyList>(
 ): Partial<ListQuery<L>> =>
   taken(operation.list, { ...search, sort: undefined }) as Partial<ListQuery<L>>
 
+/** The order of the request. */
+export const takenOrder = (list: AnyList, { sort }: ListSearch): { sort?: string } =>
+  taken(list, { sort })
+
 /** The query of the request for a URL's search params. */
 export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSearch): ListQuery<L> {
   const { page = '', size } = search

@@ -35,6 +35,7 @@ import {
   clusterKeyReplace,
   clusterSecretsImport,
 } from '#contract/clusters/takeover.ts'
+import { clusterExport } from '#contract/csv/list-exports.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
 import { serverReset } from '#contract/servers/servers.ts'
@@ -61,6 +62,7 @@ import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
+import { exported } from './listed/csv.ts'
 import { labelCluster } from './listed/labelling.ts'
 import { holdByFiles, releaseFromFiles } from './held/holding.ts'
 import { operatorGroup } from './kubernetes.ts'
@@ -156,6 +158,11 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
       per_page: query.per_page,
       total,
     }
+  })
+  on(clusterExport, async ({ query, saveAs }) => {
+    const text = await exported(parts, query)
+    saveAs('clusters.csv')
+    return text
   })
   on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
   on(clusterUpdate, ({ caller, params, body, ifMatch }) =>

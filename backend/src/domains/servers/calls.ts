@@ -1,5 +1,6 @@
 /** The calls on servers, and this process's contact loop. */
 import { randomUUID } from 'node:crypto'
+import { serverExport } from '#contract/csv/list-exports.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -32,6 +33,7 @@ import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import { eventKeeper } from './contact/machine-events.ts'
 import { pack } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
+import { exported } from './list/csv.ts'
 import { figuresOf } from './list/figures.ts'
 import type { CallParts } from './parts.ts'
 import { present } from './present.ts'
@@ -180,6 +182,11 @@ export function serverCalls(parts: CallParts): Domain {
       on(serverList, ({ query }) =>
         listed.page(query).then(({ bytes, etag }) => new Serialised(bytes, etag)),
       )
+      on(serverExport, async ({ query, saveAs }) => {
+        const text = await exported(listed, query)
+        saveAs('servers.csv')
+        return text
+      })
       on(serverGet, ({ params }) => servers.get(params.id))
       on(serverAdd, ({ caller, body }) => calls.add(caller, body))
       on(serverUpdate, ({ caller, params, body, ifMatch }) =>

@@ -134,10 +134,10 @@ export function ListToolbar<L extends AnyList>({
   views = 'wide',
   children,
 }: ListToolbarProps<L>) {
-  const { list, search, setSearch, set, columns, sort, shown, setShown } = state
+  const { list, search, set, columns, sort, shown, setShown } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
-  const saved = <SavedViews list={list} search={search} setSearch={setSearch} />
+  const saved = <SavedViews state={state} />
   return (
     <div className="toolbar">
       <Search

@@ -9,6 +9,7 @@ import {
 import type { Action } from '../actions.ts'
 import { onceOpened } from '../part.tsx'
 import css from './Menu.module.css'
+import type { MenuViewProps } from './MenuView.tsx'
 import { after } from './Tooltip.tsx'
 
 export interface MenuChoice extends Action {
@@ -38,7 +39,9 @@ type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement>
 interface MenuProps {
   label: string
   trigger: ReactElement<TriggerProps>
-  items: readonly MenuItem[] | (() => readonly MenuItem[])
+  items?: readonly MenuItem[] | (() => readonly MenuItem[])
+  /** Instead of `items`, if the code that makes them loads with the menu. */
+  render?: (menu: Omit<MenuViewProps, 'items'>) => ReactNode
   align?: 'start' | 'end'
 }
 
@@ -46,7 +49,7 @@ interface MenuProps {
  * A menu below a button. `trigger` is the button and must pass on the handlers that it receives.
  * The menu's code loads on hover or focus. Disabled items stay visible and say why.
  */
-export function Menu({ label, trigger, items, align = 'end' }: MenuProps) {
+export function Menu({ label, trigger, items = [], render, align = 'end' }: MenuProps) {
   const [open, setOpen] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)
   const given = trigger.props
@@ -66,18 +69,22 @@ export function Menu({ label, trigger, items, align = 'end' }: MenuProps) {
       setOpen(true)
     }),
   })
+  const menu = {
+    open,
+    label,
+    align,
+    onOpen: setOpen,
+    focusBack: () => anchor.current?.querySelector<HTMLElement>('button,a')?.focus(),
+    within: anchor,
+  }
   return (
     <span className={css['root']} ref={anchor}>
       {button}
-      <View
-        open={open}
-        label={label}
-        items={typeof items !== 'function' ? items : open ? items() : []}
-        align={align}
-        onOpen={setOpen}
-        focusBack={() => anchor.current?.querySelector<HTMLElement>('button,a')?.focus()}
-        within={anchor}
-      />
+      {render === undefined ? (
+        <View {...menu} items={typeof items !== 'function' ? items : open ? items() : []} />
+      ) : (
+        render(menu)
+      )}
     </span>
   )
 }

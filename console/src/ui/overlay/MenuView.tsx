@@ -58,7 +58,7 @@ const isInMenu = (target: unknown): boolean =>
 const focus = (element: HTMLElement | null | undefined): void =>
   element?.focus({ preventScroll: true })
 
-interface MenuViewProps {
+export interface MenuViewProps {
   open: boolean
   label: string
   items: readonly MenuItem[]

@@ -11,8 +11,8 @@ import { Tooltip } from '../overlay/Tooltip.tsx'
  * Whether a column is shown. The user's choice decides; without a choice, all columns are shown
  * that aren't `hidden`.
  */
-export const isShown = <Row,>(
-  { id, fixed = false, hidden = false }: Column<Row>,
+export const isShown = (
+  { id, fixed = false, hidden = false }: Pick<Column<never>, 'id' | 'fixed' | 'hidden'>,
   shown: readonly string[] | undefined,
 ): boolean => fixed || (shown === undefined ? !hidden : shown.includes(id))
 

@@ -203,11 +203,15 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       if (needles.some((needle) => text.includes(needle))) add(all, slot)
     return all
   }
+  /** The servers that pass the search and the filters. */
+  const narrowed = (query: ListQuery, needles: readonly string[]): Bits => {
+    const allowed = passed(query)
+    return needles.length === 0 ? allowed : both(matching(needles), allowed)
+  }
   const pageOf = (query: ListQuery): ServerPage => {
     const { page, per_page } = query
     const needles = needlesOf(query.q ?? '')
-    const allowed = passed(query)
-    const found = needles.length === 0 ? allowed : both(matching(needles), allowed)
+    const found = narrowed(query, needles)
     const entries: Kept[] = []
     const total = countOf(found)
     const slots = ordered(query.sort)
@@ -238,6 +242,15 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       pages.set(key, made)
       pageBytes += made.bytes.length
       return made
+    },
+    /** The matches of every page in order, as of now; entries change with their servers. */
+    async matches(query: Omit<ListQuery, 'page' | 'per_page'>): Promise<Kept[]> {
+      await refresh()
+      const all = { ...query, page: 1, per_page: kept.size }
+      const found = narrowed(all, needlesOf(query.q ?? ''))
+      return Array.from(ordered(query.sort)).flatMap((slot) =>
+        has(found, slot) ? [bySlot[slot]!] : [],
+      )
     },
     async one(id: string): Promise<Server | undefined> {
       await refresh()

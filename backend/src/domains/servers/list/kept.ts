@@ -117,4 +117,7 @@ export function joined(
   return { bytes, etag: `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 
+/** Only the fields that lists show. */
+export const listedOf = (kept: Kept): ListedServer => JSON.parse(`${kept.listed}}`) as ListedServer
+
 export const serverOf = (kept: Kept): Server => JSON.parse(`${kept.whole}}`) as Server
