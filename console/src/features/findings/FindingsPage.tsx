@@ -18,6 +18,7 @@ import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
 import { KeyValue } from '../../ui/text/Panel.tsx'
+import css from './Findings.module.css'
 import { findingsQuery } from './finding-queries.ts'
 
 const findingColumns = listColumns(findingList.list, {
@@ -34,11 +35,24 @@ const findingColumns = listColumns(findingList.list, {
   severity: { from: 'lg', width: 100, cell: (f) => sentence(f.severity) },
   object: {
     card: 'name',
-    width: nameWidth,
-    cell: (f) => <span className="strong">{f.object.name}</span>,
+    width: (from) => (from.md ? nameWidth : undefined),
+    cell: (f, from) => (
+      <span className={css['what']}>
+        <span className="strong clip">{f.object.name}</span>
+        {!from.md && (
+          <span className="fs12 t3 clip" title={f.reason}>
+            {f.reason}
+          </span>
+        )}
+      </span>
+    ),
   },
   reason: { from: 'md', cell: (f) => <span title={f.reason}>{f.reason}</span> },
-  since: { card: 'fact', width: 120, cell: (f) => <Time at={f.since} /> },
+  since: {
+    card: 'fact',
+    width: (from) => (from.md ? 120 : 84),
+    cell: (f) => <Time at={f.since} />,
+  },
   ended_at: { from: 'md', width: 120, cell: (f) => f.ended_at && <Time at={f.ended_at} /> },
   id: { from: 'md', width: 290, cell: (f) => <span className="mono">{f.id}</span> },
 })
