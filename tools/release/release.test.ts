@@ -25,7 +25,7 @@ test('the commands below a heading end at the next heading', () => {
     '## A\n\n```sh\none\n\ntwo\n```\n\nText\n\n```sh\nthree\n```\n\n### B\n\n```sh\nfour\n```\n'
   expect(commandsBelow(text, 'A')).toEqual(['one', 'two', 'three'])
   expect(commandsBelow(text, 'B')).toEqual(['four'])
-  expect(() => commandsBelow(text, 'C')).toThrow('no heading "C"')
+  expect(() => commandsBelow(text, 'C')).toThrow('no commands below "C"')
 })
 
 test('a script of the page has the given version, and the program replaces its shell', () => {

@@ -8,6 +8,7 @@ import { type Artefact, type Release, run } from '../artefact.ts'
 import { goProgram } from '../go-program.ts'
 import { type Platform, platforms } from '../platforms.ts'
 import { programFolder } from '../program.ts'
+import { tryRack } from '../rack/try-rack.ts'
 import { tryDeb } from './try-deb.ts'
 import { tryService } from './try-service.ts'
 
@@ -105,5 +106,6 @@ export const deb: Artefact = {
     const makeNext = (version: string, out: string) => makeDeb(release, 'linux-x64', version, out)
     await tryDeb(release, makeNext)
     await tryService(release, makeNext)
+    await tryRack(release)
   },
 }

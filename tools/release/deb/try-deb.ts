@@ -155,7 +155,7 @@ export async function tryDeb(
     const foreign = await inRoot(root, `exec ${unit.command}`, how)
     assert.equal(foreign.code, 2)
     assert.match(foreign.err, /belongs to the user with the id 0: start Steelyard as that user/)
-    await mustRun(root, 'chown steelyard: /var/lib/steelyard')
+    await mustRun(root, 'chown -R steelyard: /var/lib/steelyard')
 
     say('  removing, then purging')
     const [remove, purge] = commandsBelow(page, 'Remove the package')

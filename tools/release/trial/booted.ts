@@ -9,6 +9,7 @@ const cgroupName = `steelyard-release-${process.pid}`
 /** A control group of its own, so that systemd finds itself at the top of the tree. */
 const enter = [
   'set -e',
+  '[ -z "$4" ] || bash -ec "$4"',
   'mount -t cgroup2 cgroup2 "$1/mnt"',
   'mkdir "$1/mnt/$2"',
   'echo $$ >"$1/mnt/$2/cgroup.procs"',
@@ -40,6 +41,8 @@ const sweep =
   'mount -t cgroup2 cgroup2 "$1/mnt"; cd "$1/mnt/$2" && find . -depth -mindepth 1 -type d -exec rmdir {} + ; rmdir "$1/mnt/$2"'
 
 export interface Booted {
+  /** Words before a command of this machine that puts it into the network of the booted one. */
+  readonly beside: readonly string[]
   /** Runs a shell script in the machine to its end. */
   run(line: string, input?: string): Promise<Ran>
   /** @throws Error with the output if the script fails */
@@ -53,13 +56,16 @@ export interface Booted {
 const mostMs = 60_000
 
 /**
- * Boots the root, which has systemd, and waits until all units of the start have run. The network
- * is that of this machine.
+ * Boots the root, which has systemd, and waits until all units of the start have run.
+ * @param network shell commands that set up a network of its own. Default: that of this machine
  */
-export async function bootRoot(root: string): Promise<Booted> {
-  const child = spawn('unshare', ['--mount', 'bash', '-c', enter, 'bash', root, cgroupName, boot], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+export async function bootRoot(root: string, network = ''): Promise<Booted> {
+  const apart = network === '' ? [] : ['--net']
+  const child = spawn(
+    'unshare',
+    [...apart, '--mount', 'bash', '-c', enter, 'bash', root, cgroupName, boot, network],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
@@ -76,7 +82,8 @@ export async function bootRoot(root: string): Promise<Booted> {
       throw new Error(`systemd has ended:\n${output}`)
     const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
     if (!first) return Promise.resolve({ code: 1, out: '', err: output })
-    const namespaces = ['--pid', '--mount', '--uts', '--ipc', '--cgroup', '--root', '--wd']
+    const shared = ['--pid', '--mount', '--uts', '--ipc', '--cgroup', '--root', '--wd']
+    const namespaces = network === '' ? shared : ['--net', ...shared]
     const clean = ['env', '-i', 'HOME=/root', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'sh', '-c']
     return attempt(
       'nsenter',
@@ -85,6 +92,7 @@ export async function bootRoot(root: string): Promise<Booted> {
     )
   }
   const booted: Booted = {
+    beside: ['nsenter', `--net=/proc/${child.pid}/ns/net`, '--'],
     run: inside,
     async must(line, input) {
       const { code, out, err } = await inside(line, input)

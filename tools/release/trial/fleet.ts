@@ -56,13 +56,22 @@ export interface Fleet {
   stop(): Promise<void>
 }
 
-/** Starts six simulated servers of this checkout. */
-export async function startFleet({ work, home }: Release, name: string): Promise<Fleet> {
+/**
+ * Starts six simulated servers of this checkout.
+ * @param before words before the command, which must become the command
+ */
+export async function startFleet(
+  { work, home }: Release,
+  name: string,
+  before: readonly string[] = [],
+): Promise<Fleet> {
   const factoryPort = await freePort()
   const data = join(work, name)
+  const [program, ...args] = [...before, process.execPath]
   const simulator = await run(
-    process.execPath,
+    program,
     [
+      ...args,
       join(home, 'simulator/src/main.ts'),
       '--servers=6',
       '--speed=20',

@@ -175,7 +175,10 @@ export async function tryTarball(
     say('  removing')
     await mustRun(root, section('Remove the archive', version), { as: reader })
     assert.equal(existsSync(join(home, 'steelyard')), false)
-    assert.equal(existsSync(join(home, '.local/share/steelyard/postgres')), true)
+    const data = join(home, '.local/share/steelyard')
+    assert.equal(existsSync(join(data, 'postgres')), true)
+    await mustRun(root, /`(rm -r ~\/\.local\/\S+)`/.exec(page)![1]!, { as: reader })
+    assert.equal(existsSync(data), false)
   } finally {
     await fleet.stop()
   }
