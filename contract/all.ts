@@ -48,6 +48,7 @@ import * as racks from './racks/racks.ts'
 import * as sharedPatches from './shared-patches/shared-patches.ts'
 import * as restoration from './restoration.ts'
 import * as server from './servers/server.ts'
+import * as serverGroups from './servers/groups.ts'
 import * as servers from './servers/servers.ts'
 import * as snapshots from './clusters/changes/snapshots.ts'
 import * as sessions from './sessions.ts'
@@ -115,6 +116,7 @@ const nouns: readonly object[] = [
   servers,
   servers.serverCommands,
   listExports,
+  serverGroups,
   joinTokens,
   images,
   versions,

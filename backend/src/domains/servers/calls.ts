@@ -5,6 +5,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import { type MachineCommand, machineCommandKinds } from '#contract/servers/machine-commands.ts'
+import { serverGroups } from '#contract/servers/groups.ts'
 import {
   canControlServer,
   serverAdd,
@@ -35,6 +36,7 @@ import { pack } from './contact/observe.ts'
 import { questions } from './contact/questions.ts'
 import { exported } from './list/csv.ts'
 import { figuresOf } from './list/figures.ts'
+import { grouped } from './list/groups.ts'
 import type { CallParts } from './parts.ts'
 import { present } from './present.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
@@ -187,6 +189,7 @@ export function serverCalls(parts: CallParts): Domain {
         saveAs('servers.csv')
         return text
       })
+      on(serverGroups, ({ query }) => grouped(listed, query))
       on(serverGet, ({ params }) => servers.get(params.id))
       on(serverAdd, ({ caller, body }) => calls.add(caller, body))
       on(serverUpdate, ({ caller, params, body, ifMatch }) =>
