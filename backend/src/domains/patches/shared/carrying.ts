@@ -6,6 +6,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { counted } from '#contract/words.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
@@ -21,7 +22,17 @@ const lookMs = 1_000
 const busyMs = 5_000
 
 const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
+/** An undo goes on with the other servers after one has refused it: each of them is to be as before. */
+const isLeft = ({ undoes }: Pick<RollOut, 'undoes'>, step: Step): boolean =>
+  isOver(step) || (undoes !== null && step.status === 'failed')
 const serverOf = ({ key }: Pick<Step, 'key'>): string => key.slice(stepOf('').length)
+
+/** Why an undo has not reached every server. */
+const leftSentence = (refused: readonly Step[]): string =>
+  `${counted(refused.length, 'server')} ${refused.length === 1 ? 'keeps' : 'keep'} the patch. ${refused
+    .slice(0, 3)
+    .map(({ reason }) => reason)
+    .join('. ')}`
 
 type RollOut = NonNullable<Awaited<ReturnType<SharedParts['store']['rollOutOf']>>>
 interface Turn {
@@ -79,13 +90,16 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     return 'again'
   }
 
-  /** The servers that the next change of the cluster takes: the canary alone, then all others. */
+  /**
+   * The servers that the next change of the cluster takes: the canary alone, then all others. In an
+   * undo each alone, so that the refusal of one stops no other.
+   */
   const batchOf = async (
     { operation, rollOut }: Turn,
     clusterId: string,
   ): Promise<{ batch: string[]; held: string[] }> => {
-    const isFirst = operation.steps.every((s) => s.status !== 'done')
-    const open = operation.steps.filter((s) => !isOver(s)).map(serverOf)
+    const isAlone = rollOut.undoes !== null || operation.steps.every((s) => s.status !== 'done')
+    const open = operation.steps.filter((s) => !isLeft(rollOut, s)).map(serverOf)
     const [batch, held]: [string[], string[]] = [[], []]
     for (const id of open) {
       const facts = await factsOf(id)
@@ -93,7 +107,7 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       const set = await patches.rollOutSet(db, rollOut.id, id)
       if (!(await patches.changes(id, set))) held.push(id)
       else batch.push(id)
-      if (isFirst) break
+      if (isAlone) break
     }
     return { batch, held }
   }
@@ -184,13 +198,18 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     return { failed: change.reason ?? 'The change of the cluster failed' }
   }
 
+  const fail = ({ job, operation }: Turn, reason: string) =>
+    job.fence.write((tx) => operations.set(tx, operation.id, { status: 'failed', reason }))
+
   const advance = async (turn: Turn, isCancelled: boolean): Promise<Outcome | 'again'> => {
     const { job, operation, rollOut } = turn
-    const step = operation.steps.find((s) => !isOver(s))
+    const step = operation.steps.find((s) => !isLeft(rollOut, s))
     const finish = (status: 'done' | 'cancelled', reason: string | null) =>
       job.fence.write((tx) => operations.set(tx, operation.id, { status, reason, forGood: true }))
     if (!step) {
-      await finish('done', null)
+      const refused = operation.steps.filter((s) => s.status === 'failed')
+      if (refused.length === 0) await finish('done', null)
+      else await fail(turn, leftSentence(refused))
       return undefined
     }
     const id = serverOf(step)
@@ -227,6 +246,10 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       return { againMs: isOurs ? lookMs : busyMs }
     }
     const reason = result.failed
+    if (rollOut.undoes !== null) {
+      await setStep(turn, id, { status: 'failed', reason })
+      return 'again'
+    }
     await job.fence.write(async (tx) => {
       await operations.step(tx, operation.id, step.key, { status: 'failed', reason })
       await operations.set(tx, operation.id, {

@@ -140,3 +140,26 @@ test('a roll-out without servers, or of others, is refused with the reason', asy
     error: expect.stringContaining('change its targets first') as string,
   })
 })
+
+test.each(['en: {p1', 'eth0\nkind: RogueConfig', '*a', 'eth0 #', '"'])(
+  'the link %j, which a machine calls so, is no YAML in a patch',
+  async (link) => {
+    const id = await buildServer(backend, { address: '10.8.7.1' })
+    const links = [
+      { name: link, up: true, physical: true, hardware_addr: null, addresses: ['10.8.7.1/24'] },
+    ]
+    await backend.platform.pool.query(`update server set hardware = $2::jsonb where id = $1`, [
+      id,
+      JSON.stringify({ disks: [], links, processors: [], memory: [], memory_bytes: 1 }),
+    ])
+    const body = 'apiVersion: v1alpha1\nkind: DHCPv4Config\nname: {{link}}\n'
+    const made = await create({ name: 'links', body, targets: { node_ids: [id] } })
+    expect(made.problem).toMatchObject({
+      code: 'invalid',
+      error: expect.stringMatching(
+        /^The value of \{\{link\}\} on .* has characters that YAML reads as more than a value$/,
+      ) as string,
+    })
+    await backend.platform.pool.query('delete from server where id = $1', [id])
+  },
+)
