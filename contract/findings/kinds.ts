@@ -33,6 +33,7 @@ export const remedyActions = [
   'quarantine',
   'replace',
   'restore',
+  'roll-out',
   'secrets',
   'server',
   'servers',
@@ -329,7 +330,10 @@ export const findingKinds = {
     severity: 'attention',
     word: 'Behind',
     title: 'Shared patches not rolled out',
-    remedies: [ofServer],
+    remedies: [
+      { title: 'Roll out', action: 'roll-out', call: 'GET /v1/nodes/{id}/shared-patches' },
+      ofServer,
+    ],
   },
   server_drifted: {
     object: 'server',

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { Suspense, useMemo } from 'react'
 import {
   canChangePatch,
   type Patch,
@@ -18,6 +18,7 @@ import { exact } from '../../lib/time/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconButton, IconLink } from '../../ui/inputs/Button.tsx'
+import { part } from '../../ui/part.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
@@ -30,6 +31,8 @@ import { useMedia } from '../../lib/use-media.ts'
 import { deletionText, matches, sorted, weightText } from './patch-list.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchesTable.module.css'
+
+const SharedOfServer = part(() => import('./shared/SharedOfServer.tsx'))
 
 /** The server's fields that the table needs. */
 export interface PatchedServer {
@@ -209,6 +212,9 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
     )
   return (
     <>
+      <Suspense fallback={null}>
+        <SharedOfServer server={server} />
+      </Suspense>
       <div className="toolbar">
         <Search label="Search patches" placeholder="Name, id or label" value={q} onValue={onQ} />
         <span className="grow" />

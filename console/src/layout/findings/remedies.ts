@@ -1,7 +1,9 @@
 /** Where the remedies of a finding lead, and the page of what it is about. */
 import type { Finding } from '#contract/findings/findings.ts'
 import type { RemedyAction } from '#contract/findings/kinds.ts'
+import { call } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
+import { navigate } from '../../lib/router.ts'
 import { allowed } from '../../api/session.ts'
 import type { Action } from '../../ui/actions.ts'
 import { quarantineServer } from '../modals.ts'
@@ -14,17 +16,36 @@ interface Of {
   readonly cluster: string
 }
 
-/** Remedies that open a dialog where the finding is shown. */
-const dialogs = {
+/**
+ * Opens the roll-out of the shared patch that the server lacks. Of several, the page of the server
+ * shows each. The call is loaded when it is asked.
+ */
+async function rollOut(id: string): Promise<void> {
+  const { serverSharedPatches } = await import('#contract/shared-patches/shared-patches.ts')
+  const found = await call(serverSharedPatches, { params: { id } }).catch(() => ({ items: [] }))
+  const [first, ...others] = found.items.filter(({ state }) => state !== 'current')
+  await navigate(
+    first === undefined || others.length > 0
+      ? paths.server(id)
+      : paths.sharedPatch(first.id, 'roll-out'),
+  )
+}
+
+/** Remedies that act where the finding is shown. */
+const acts = {
   quarantine: ({ finding: { object, reason } }) => ({
     can: allowed({ scope: 'servers:write' }),
     run: () => quarantineServer({ server: object, reason }),
   }),
+  'roll-out': ({ id }) => ({
+    can: allowed({ scope: 'servers:write' }),
+    run: () => rollOut(id),
+  }),
 } as const satisfies Partial<Record<RemedyAction, (of: Of) => Pick<Action, 'can' | 'run'>>>
-type InDialog = keyof typeof dialogs
-const isInDialog = (action: RemedyAction): action is InDialog => Object.hasOwn(dialogs, action)
+type Act = keyof typeof acts
+const isAct = (action: RemedyAction): action is Act => Object.hasOwn(acts, action)
 
-const pages: Readonly<Record<Exclude<RemedyAction, InDialog>, (of: Of) => string>> = {
+const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = {
   certificates: ({ cluster }) => paths.cluster(cluster, 'health'),
   confirm: ({ id }) => paths.server(id),
   defragment: ({ cluster }) => paths.changeCluster(cluster, 'defragment'),
@@ -61,7 +82,7 @@ export const remedyActions = (finding: Finding): Action[] =>
         }
         return {
           label: title,
-          ...(isInDialog(action) ? dialogs[action](of) : { to: pages[action](of) }),
+          ...(isAct(action) ? acts[action](of) : { to: pages[action](of) }),
         }
       })
 

@@ -54,6 +54,8 @@ export const Lines = ({ label, lines }: { label: string; lines: readonly string[
   </pre>
 )
 
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** Refusals with the same reason, once the name of the server is taken out of it. */
 export const sameReasons = (
   refused: SharedPatchPreview['refused'],
@@ -62,7 +64,9 @@ export const sameReasons = (
     ...Map.groupBy(refused, ({ server, reason }) => reason.replaceAll(server.name, '\0')).values(),
   ].map((same) => ({
     reason:
-      same.length === 1 ? same[0]!.reason : same[0]!.reason.replaceAll(same[0]!.server.name, 'it'),
+      same.length === 1
+        ? same[0]!.reason
+        : capital(same[0]!.reason.replaceAll(same[0]!.server.name, 'it')),
     servers: same.map(({ server }) => server),
   }))
 

@@ -9,7 +9,6 @@ import {
 import { everyCluster } from '../../../api/every.ts'
 import { CallError } from '../../../api/client.ts'
 import { operationOne } from '../../../layout/operations/operation-queries.ts'
-import { OperationTimeline } from '../../../layout/operations/OperationTimeline.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
@@ -30,7 +29,8 @@ import {
   undoAction,
 } from './shared-actions.ts'
 import { patchServersQuery, sharedPatchQuery } from './shared-queries.ts'
-import { patchSaid, refusalsOf, targetsSaid, undoSaid } from './shared-state.ts'
+import { patchSaid, targetsSaid, undoSaid } from './shared-state.ts'
+import { Progress } from './Progress.tsx'
 import css from './Shared.module.css'
 import { LastRollOut } from './SharedPatchesPage.tsx'
 import { SharedServers } from './SharedServers.tsx'
@@ -89,7 +89,8 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
     if (canRollOutSharedPatch(patch).ok) void rollOutDialog({ patch })
   })
   useEffect(() => {
-    if (act === 'roll-out') askAtOnce()
+    // After the frame has closed the dialogs of the page before.
+    if (act === 'roll-out') queueMicrotask(() => askAtOnce())
   }, [act])
   const names = useMemo(
     () => ({
@@ -148,8 +149,8 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
         />
       </PageHeader>
       <div className={css['page']}>
-        {operation !== undefined && last?.status !== 'done' && (
-          <OperationTimeline operation={operation} servers={membersOf(servers)} />
+        {operation !== undefined && operation.status !== 'done' && (
+          <Progress operation={operation} />
         )}
         <UndoPanel patch={patch} operation={operation} />
         <div className={css['cols']}>
@@ -157,7 +158,7 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
             <SharedServers
               name={patch.name}
               servers={servers}
-              refusals={refusalsOf(operation)}
+              operation={operation}
               error={inside.error}
               onRetry={() => void inside.refetch()}
             />
@@ -168,12 +169,6 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
     </>
   )
 }
-
-/** The servers whose names the steps of the operation contain. */
-const membersOf = (
-  servers: readonly { server: { id: string; name: string } }[] = [],
-): { node_id: string; name: string }[] =>
-  servers.map(({ server: { id, name } }) => ({ node_id: id, name }))
 
 /** The last roll-out, and the button that takes it back. */
 function UndoPanel({ patch, operation }: { patch: SharedPatch; operation: Operation | undefined }) {

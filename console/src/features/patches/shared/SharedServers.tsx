@@ -1,5 +1,6 @@
 /** The servers that a shared patch is for, and those that have it. */
 import { useState } from 'react'
+import type { Operation } from '#contract/operations.ts'
 import type { SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
 import { paths } from '../../../lib/paths.ts'
 import { Empty, ErrorState } from '../../../ui/feedback/States.tsx'
@@ -11,10 +12,10 @@ import { none } from '../../../ui/table/list-columns.tsx'
 import { serverSaid } from './shared-state.ts'
 
 interface Row extends SharedPatchServer {
-  refusal: string | undefined
+  step: Operation['steps'][number] | undefined
 }
 
-const saidOf = (row: Row) => serverSaid(row, row.refusal)
+const saidOf = (row: Row) => serverSaid(row, row.step)
 
 const columns: readonly Column<Row>[] = [
   {
@@ -57,20 +58,21 @@ const columns: readonly Column<Row>[] = [
   },
 ]
 
-const filters = ['Refused', 'Behind', 'Extra', 'Current'] as const
+const filters = ['Refused', 'Changing', 'Waiting', 'Behind', 'Extra', 'Current'] as const
 type Filter = (typeof filters)[number]
 
 export function SharedServers({
   name,
   servers,
-  refusals,
+  operation,
   error,
   onRetry,
 }: {
   /** Name of the patch. */
   name: string
   servers: readonly SharedPatchServer[] | undefined
-  refusals: ReadonlyMap<string, string>
+  /** The newest roll-out or undo. */
+  operation: Operation | undefined
   error: unknown
   onRetry: () => void
 }) {
@@ -78,7 +80,12 @@ export function SharedServers({
   const [only, setOnly] = useState<Filter | 'all'>('all')
   if (servers === undefined && error !== null)
     return <ErrorState boxed error={error} onRetry={onRetry} />
-  const rows = servers?.map((one): Row => ({ ...one, refusal: refusals.get(one.server.id) }))
+  const steps = operation?.steps ?? []
+  const turnOf = ({ step }: Row): number => (step ? steps.indexOf(step) : steps.length)
+  const rows = servers
+    ?.map((one): Row => ({ ...one, step: steps.find((s) => s.node_id === one.server.id) }))
+    // The order of the operation: the canary first.
+    .toSorted((a, b) => turnOf(a) - turnOf(b))
   const counts = Map.groupBy(rows ?? [], (row) => saidOf(row).word)
   const wanted = q.trim().toLowerCase()
   const shown = rows?.filter(

@@ -15,6 +15,8 @@ export const sharedPatchesQuery = (search: ListSearch) => ({
 export const sharedPatchQuery = (id: string) => query(sharedPatchGet, { params: { id } })
 /** The servers that a patch is for, and those that have it. */
 export const patchServersQuery = (id: string) => query(sharedPatchServers, { params: { id } })
+/** The shared patches of a server. */
+export const ofServerQuery = (id: string) => query(serverSharedPatches, { params: { id } })
 
 /** Refetches shared patches and their operations after a change. */
 export const refreshSharedPatches = () =>

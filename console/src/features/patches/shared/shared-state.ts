@@ -70,29 +70,26 @@ export function patchSaid({ servers, last_operation: last }: SharedPatch): Said 
     : { tone: 'ok', word: 'Current' }
 }
 
-/** Servers that refused the patch in an operation, with the reason. */
-export const refusalsOf = (
-  operation: Pick<Operation, 'steps'> | undefined,
-): ReadonlyMap<string, string> =>
-  new Map(
-    (operation?.steps ?? []).flatMap(({ node_id, status, reason }) =>
-      node_id !== null && status === 'failed' ? [[node_id, reason ?? 'It failed'] as const] : [],
-    ),
-  )
+type Step = Operation['steps'][number]
 
-/** The state of a server with regard to a patch. `refusal`: why the last operation stopped at it. */
+/**
+ * The state of a server with regard to a patch. `step`: what the last operation does or did about
+ * it.
+ */
 export function serverSaid(
   { state, revision }: Pick<SharedPatchServer, 'state' | 'revision'>,
-  refusal: string | undefined,
+  step?: Pick<Step, 'status' | 'reason'>,
 ): Said {
+  if (step?.status === 'running') return { tone: 'busy', word: 'Changing' }
+  if (step?.status === 'waiting') return { tone: 'busy', word: 'Waiting', why: step.reason }
   if (state === 'current') return { tone: 'ok', word: 'Current' }
-  if (refusal !== undefined) return { tone: 'danger', word: 'Refused', why: refusal }
+  if (step?.status === 'failed') return { tone: 'danger', word: 'Refused', why: step.reason }
   if (state === 'extra')
     return { tone: 'warn', word: 'Extra', why: 'The patch is not for this server any more' }
   return {
     tone: 'warn',
     word: 'Behind',
-    why: revision === null ? 'It does not have the patch' : `It has revision ${revision}`,
+    why: revision === null ? null : `It has revision ${revision}`,
   }
 }
 
