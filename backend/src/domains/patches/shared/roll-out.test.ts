@@ -194,6 +194,8 @@ test('a server that joins the label is behind, and one undo brings every touched
   const { answer } = await admin.call(sharedPatchUndo, { params: { id }, body: {} })
   expect(await world.ended(answer!.operation.id)).toMatchObject({ status: 'done' })
   for (const node of [first!, second!]) expect(configOf(node)).not.toContain('vlan120')
+  // The patch that its canary refused has changed nothing: it does not become the wanted one again.
+  expect(await get(id)).toMatchObject({ body: vlan('{{link}}'), revision: 2 })
   expect(configOf(first!)).toContain('vm.swappiness')
   expect((await admin.call(sharedPatchUndo, { params: { id }, body: {} })).problem).toMatchObject({
     code: 'transition_refused',

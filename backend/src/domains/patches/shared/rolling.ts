@@ -32,6 +32,8 @@ export async function demandIdle(
   if (open) throw new Problem('operation_running', sharedPatchRefusals.busy(name))
 }
 
+type RollOut = Awaited<ReturnType<SharedStore['rollOuts']>>[number]
+
 export function rolling(parts: SharedParts) {
   const { db, clock, store, servers, clusters, operations, filling } = parts
 
@@ -233,13 +235,30 @@ export function rolling(parts: SharedParts) {
           arguments: { in_window, confirmed_loss: [...confirmed_loss] },
         })
         // The former patch is the wanted one again, unless somebody has saved another meanwhile.
-        const former = earlier.find((one) => !one.undone && one.revision !== last.revision)
-        if (former && patch.revision === last.revision) {
+        const former =
+          patch.revision === last.revision ? await formerOf(tx, last, earlier) : undefined
+        if (former) {
           const definition = await store.definitionOf(tx, former)
           await parts.restore(tx, caller, patch, definition, former.revision)
         }
         return begun
       }),
+  }
+
+  /** The newest roll-out of another revision that has changed a server and was not undone. */
+  async function formerOf(
+    tx: Tx,
+    last: RollOut,
+    earlier: readonly RollOut[],
+  ): Promise<RollOut | undefined> {
+    for (const one of earlier)
+      if (
+        !one.undone &&
+        one.revision !== last.revision &&
+        (await store.rolled(tx, one.id)).some(({ applied_at }) => applied_at !== null)
+      )
+        return one
+    return undefined
   }
 
   async function lastUndo(tx: Tx, rollOutId: string): Promise<Operation | undefined> {
