@@ -188,12 +188,12 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
         }
       />
       {readTo !== null && data !== undefined && data.items.length > 0 && (
-        <p className="row t2 fs13" role="note" aria-label="Part that was read">
+        <p className={`row t2 fs13 ${css['note']}`} role="note" aria-label="Part that was read">
           {part} {goOn}
         </p>
       )}
       {data !== undefined && isAtBeginning && (
-        <p className="t3 fs13" role="note" aria-label="Beginning of the history">
+        <p className={`t3 fs13 ${css['note']}`} role="note" aria-label="Beginning of the history">
           History begins <time dateTime={data.beginning.at}>{exact(data.beginning.at)}</time>.{' '}
           {beginningSaid(data.beginning, isOfAll ? 'all' : 'object')}
         </p>
