@@ -47,6 +47,7 @@ import * as rackFiles from './racks/files.ts'
 import * as racks from './racks/racks.ts'
 import * as sharedPatches from './shared-patches/shared-patches.ts'
 import * as restoration from './restoration.ts'
+import * as bulk from './servers/bulk.ts'
 import * as server from './servers/server.ts'
 import * as serverGroups from './servers/groups.ts'
 import * as servers from './servers/servers.ts'
@@ -143,6 +144,7 @@ const nouns: readonly object[] = [
   channels,
   racks,
   rackFiles,
+  bulk,
   sharedPatches,
   alertRules,
   silences,

@@ -52,6 +52,10 @@ const onSharedPatch = {
     confirmed_loss: ConfirmedLoss,
   }),
 } as const
+const onLeaving = {
+  ...onServer,
+  arguments: z.object({ keep_workload_disks: z._default(z.boolean(), false) }),
+} as const
 const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
 
 const machineKind = (kind: MachineCommand) => {
@@ -87,9 +91,8 @@ export const operationTable = {
   },
   ...machineKinds,
   serverReset: {
-    ...onServer,
+    ...onLeaving,
     title: 'Reset',
-    arguments: z.object({ keep_workload_disks: z._default(z.boolean(), false) }),
     steps: leavingSteps,
     audit: 'server.reset_requested',
     event: 'A reset was requested',
@@ -102,6 +105,15 @@ export const operationTable = {
     audit: 'server.removed',
     event: 'Removed',
     command: 'server remove',
+  },
+  serverBulk: {
+    ...onLeaving,
+    title: 'Bulk',
+    /** The key of a step has the act and the server: `act/reboot/<id>`. */
+    steps: { act: (s: Named & { readonly act: string }) => `${s.act} ${s.name}` },
+    audit: 'server.bulk_requested',
+    event: 'An act on many servers was requested[: {kind}, {servers} servers]',
+    command: 'server reboot',
   },
   clusterCreate: {
     ...onCluster,
@@ -255,8 +267,11 @@ export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
   return o.status === 'cancelling' ? no('The operation is already being cancelled') : yes
 }
 
-export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict =>
-  o.status === 'failed' ? yes : no('Only a failed operation can be retried')
+export const canRetryOperation = (o: Pick<Operation, 'status' | 'kind'>): Verdict => {
+  if (o.status !== 'failed') return no('Only a failed operation can be retried')
+  // Its servers have changed since, so they are planned, and a dangerous act is confirmed, anew.
+  return o.kind === 'serverBulk' ? no('Plan it again for the servers that failed') : yes
+}
 
 const operations = list<Operation>()({
   nouns: ['operation', 'operations'],

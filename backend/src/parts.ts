@@ -9,6 +9,7 @@ import { apiTokens as makeApiTokens } from './domains/api-tokens/api-tokens.ts'
 import { applied } from './domains/applied/applied.ts'
 import { audit as makeAudit } from './domains/audit/audit.ts'
 import { serverRemoved } from './domains/ccs/api.ts'
+import { bulk } from './domains/bulk/bulk.ts'
 import { ccs as makeCcs } from './domains/ccs/ccs.ts'
 import { clusterCalls } from './domains/clusters/clusters.ts'
 import { clusters as makeClusters } from './domains/clusters/core.ts'
@@ -140,6 +141,17 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       await snapshots.clusterRemoved(tx, id)
     },
   })
+  const calls = serverCalls({
+    ...platform,
+    measurements,
+    fleet,
+    onRemoved,
+    servers,
+    operations,
+    datacenters,
+    audit,
+    clusters,
+  })
   const all: Domain[] = [
     accounts,
     sessions,
@@ -151,17 +163,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     },
     operations,
     datacenterCalls({ ...platform, servers, clusters, subnets }),
-    serverCalls({
-      ...platform,
-      measurements,
-      fleet,
-      onRemoved,
-      servers,
-      operations,
-      datacenters,
-      audit,
-      clusters,
-    }),
+    calls,
+    bulk({ ...platform, operations, servers, acts: calls.acts, clusters: changes }),
     racks({ ...platform, datacenters, servers }),
     labels(platform),
     measurementCalls({ ...platform, servers, clusters }),

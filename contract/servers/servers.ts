@@ -323,6 +323,10 @@ export function canCommandServer(
     : yes
 }
 
+/** Whether no operation runs on a server. */
+export const isIdle = (s: Pick<Server, 'operation_id'>): Verdict =>
+  s.operation_id === null ? yes : no('An operation on the server has not ended')
+
 type Identified = { readonly identity: Pick<Server['identity'], 'state' | 'seen'> }
 
 /**

@@ -793,6 +793,14 @@ export interface Tables {
     notes: Generated<string>
     quarantine: OptionalJson<Columns['server.quarantine']>
   }
+  server_bulk_item: {
+    operation_id: string
+    server_id: string
+    position: number
+    version: number
+    cluster_id: string | null
+    begun_id: string | null
+  }
   server_contact: {
     server_id: string
     at: Date

@@ -7,7 +7,12 @@ import {
   serverDriftKeep,
   serverDriftOverwrite,
 } from '#contract/servers/drift.ts'
-import { machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
+import type { BulkActKind } from '#contract/servers/bulk.ts'
+import {
+  type MachineCommand,
+  machineCommandKinds,
+  machineCommands,
+} from '#contract/servers/machine-commands.ts'
 import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { beSure, sureOption } from '../ask.ts'
@@ -16,6 +21,7 @@ import { CliError } from '../exit.ts'
 import * as noun from '../nouns.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
+import { orMany } from './bulk/bulk.ts'
 import { lossOption, withLosses } from './confirm-loss.ts'
 
 const signs = { same: ' ', add: '+', remove: '-' } as const
@@ -43,10 +49,17 @@ function driftText(name: string, drift: Drift): string {
   return `${driftSentence}${since}\n\n${drift.diff === null ? '' : `${differenceText(drift.diff)}\n`}${next}`
 }
 
+/** The act on several servers of each command; null: the command takes one server. */
+const bulkOf: Readonly<Record<MachineCommand, BulkActKind | null>> = {
+  serverReboot: 'reboot',
+  serverShutdown: null,
+  serverRestartKubelet: 'restart_kubelet',
+}
+
 /** Commands that act on existing servers. */
 export const serverActionCommands: Command[] = [
-  ...machineCommandKinds.map((kind) =>
-    objectCommand({
+  ...machineCommandKinds.map((kind) => {
+    const one = objectCommand({
       name: `server ${machineCommands[kind].verb}`,
       of: noun.server,
       operation: serverCommands[kind],
@@ -59,82 +72,91 @@ export const serverActionCommands: Command[] = [
           options.wait,
           `${oneLine(begun.operation.target.name)} ${machineCommands[kind].begun}`,
         ),
+    })
+    const act = bulkOf[kind]
+    return act === null ? one : orMany(one, act)
+  }),
+  orMany(
+    objectCommand({
+      name: 'server reset',
+      of: noun.server,
+      operation: serverReset,
+      summary:
+        'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for the name of the server first.',
+      options: {
+        'keep-workload-disks': {
+          kind: 'flag',
+          help: 'Do not wipe the workload disks that were named at creation',
+        },
+        ...sureOption,
+        ...waitOption,
+      },
+      examples: [
+        'server reset brave-otter-042 --wait',
+        'server reset brave-otter-042 --keep-workload-disks --yes',
+      ],
+      async ask({ api, terminal }, { options: { 'keep-workload-disks': keep, yes } }, { id }) {
+        const server = await api.call(serverGet, { params: { id } })
+        const { name } = server
+        const promised = lostCommitment(server, 'reset')
+        if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
+        await beSure(
+          terminal,
+          `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`,
+          name,
+          yes,
+        )
+        return { body: { keep_workload_disks: keep } }
+      },
+      done: (context, begun, { options }) =>
+        showBegun(
+          context,
+          begun,
+          options.wait,
+          `${oneLine(begun.operation.target.name)} is being reset`,
+        ),
     }),
+    'reset',
+    (options) => ({ keep_workload_disks: options['keep-workload-disks'] === true }),
   ),
-  objectCommand({
-    name: 'server reset',
-    of: noun.server,
-    operation: serverReset,
-    summary:
-      'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for the name of the server first.',
-    options: {
-      'keep-workload-disks': {
-        kind: 'flag',
-        help: 'Do not wipe the workload disks that were named at creation',
+  orMany(
+    objectCommand({
+      name: 'server remove',
+      of: noun.server,
+      operation: serverRemove,
+      summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
+      options: {
+        force: {
+          kind: 'flag',
+          help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it',
+        },
+        ...sureOption,
       },
-      ...sureOption,
-      ...waitOption,
-    },
-    examples: [
-      'server reset brave-otter-042 --wait',
-      'server reset brave-otter-042 --keep-workload-disks --yes',
-    ],
-    async ask({ api, terminal }, { options: { 'keep-workload-disks': keep, yes } }, { id }) {
-      const server = await api.call(serverGet, { params: { id } })
-      const { name } = server
-      const promised = lostCommitment(server, 'reset')
-      if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
-      await beSure(
-        terminal,
-        `This wipes the system disk${keep ? '' : ' and the workload disks'} of ${oneLine(name)}.`,
-        name,
-        yes,
-      )
-      return { body: { keep_workload_disks: keep } }
-    },
-    done: (context, begun, { options }) =>
-      showBegun(
-        context,
-        begun,
-        options.wait,
-        `${oneLine(begun.operation.target.name)} is being reset`,
-      ),
-  }),
-  objectCommand({
-    name: 'server remove',
-    of: noun.server,
-    operation: serverRemove,
-    summary: 'Remove a server that is in no cluster; wipes nothing, and its history stays.',
-    options: {
-      force: {
-        kind: 'flag',
-        help: 'Also remove a server of a cluster, if the server does not answer: the cluster forgets it',
+      examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
+      async ask({ api, terminal }, { options: { force, yes } }, { id }) {
+        const server = await api.call(serverGet, { params: { id } })
+        const { name, cluster } = server
+        const promised = lostCommitment(server, 'remove')
+        if (!force) {
+          if (promised !== null) await beSure(terminal, `${oneLine(promised)}.`, name, yes)
+          return {}
+        }
+        if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
+        await beSure(
+          terminal,
+          `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`,
+          name,
+          yes,
+        )
+        return { query: { force: 'true' } } as const
       },
-      ...sureOption,
-    },
-    examples: ['server remove brave-otter-042', 'server remove brave-otter-042 --force --yes'],
-    async ask({ api, terminal }, { options: { force, yes } }, { id }) {
-      const server = await api.call(serverGet, { params: { id } })
-      const { name, cluster } = server
-      const promised = lostCommitment(server, 'remove')
-      if (!force) {
-        if (promised !== null) await beSure(terminal, `${oneLine(promised)}.`, name, yes)
-        return {}
-      }
-      if (promised !== null) terminal.err(`Warning: ${oneLine(promised)}\n`)
-      await beSure(
-        terminal,
-        `The cluster${cluster ? ` ${oneLine(cluster.name)}` : ''} forgets ${oneLine(name)} without resetting it.`,
-        name,
-        yes,
-      )
-      return { query: { force: 'true' } } as const
-    },
-    done({ show }, { operation: { target } }) {
-      show({ id: target.id, name: target.name }, (s) => `${oneLine(s.name)} is removed\n`)
-      return undefined
-    },
-  }),
+      done({ show }, { operation: { target } }) {
+        show({ id: target.id, name: target.name }, (s) => `${oneLine(s.name)} is removed\n`)
+        return undefined
+      },
+    }),
+    'remove',
+  ),
   command({
     name: 'server drift',
     summary:

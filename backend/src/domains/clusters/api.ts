@@ -12,6 +12,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { ClusterSide } from '../configurations/api.ts'
+import type { Also } from '../servers/api.ts'
 import type { Observed } from '../../db/columns.ts'
 
 type On = Db | Tx
@@ -84,6 +85,21 @@ export type ClusterRequest = (
   clusterId: string,
   asked: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
+) => Promise<{ operation: Operation }>
+
+/**
+ * Resets one server, as its call does. `also` runs in the transaction that begins the reset.
+ * @throws Problem as `serverReset`
+ */
+export type ServerReset = (
+  caller: Caller,
+  nodeId: string,
+  asked: {
+    readonly keepWorkloadDisks: boolean
+    readonly ifMatch?: Versions
+    readonly signal?: AbortSignal | undefined
+    readonly also?: Also
+  },
 ) => Promise<{ operation: Operation }>
 
 export type { Observed } from '../../db/columns.ts'

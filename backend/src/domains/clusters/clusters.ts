@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import {
   canDownloadKubeconfig,
   canDownloadTalosconfig,
+  type Cluster,
   clusterCreate,
   clusterDelete,
   clusterEvents,
@@ -44,7 +45,7 @@ import { inTransaction } from '../../db/db.ts'
 import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
-import type { ClusterRequest } from './api.ts'
+import type { ClusterRequest, ServerReset } from './api.ts'
 import {
   clusterQueue,
   type ClusterParts,
@@ -68,7 +69,7 @@ import { holdByFiles, releaseFromFiles } from './held/holding.ts'
 import { operatorGroup } from './kubernetes.ts'
 import { clusterHealthNow } from './health/health.ts'
 import { clusterPodsNow } from './health/pods.ts'
-import { deleteCluster, resetServer } from './leave/leaving.ts'
+import { clusterOf, deleteCluster, resetServer } from './leave/leaving.ts'
 import { failureAnswer } from './member/failure-log.ts'
 import { memberReconciler } from './member/reconcile.ts'
 import { present } from './present.ts'
@@ -241,6 +242,9 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
 export function clusterCalls(parts: ClusterParts): Domain & {
   /** Begins a change of a cluster, as `clusterChange` does. */
   readonly request: ClusterRequest
+  readonly reset: ServerReset
+  /** Undefined if the cluster doesn't exist. */
+  readonly read: (id: string) => Promise<Cluster | undefined>
 } {
   const { db, engine } = parts
   guardRetries(parts)
@@ -256,6 +260,8 @@ export function clusterCalls(parts: ClusterParts): Domain & {
   return {
     name: 'clusters',
     request: (caller, id, asked, signal) => requestChange(parts, caller, id, asked, signal),
+    reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
+    read: (id) => clusterOf(db, id),
     figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.

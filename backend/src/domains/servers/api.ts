@@ -4,6 +4,10 @@
  * machines.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { MachineCommand } from '#contract/servers/machine-commands.ts'
+import type { serverList } from '#contract/servers/server.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
 import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { CapacitySeries } from '#contract/measurements/measurements.ts'
@@ -15,6 +19,7 @@ import type { Eligibility } from '#contract/servers/servers.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { Versions } from '../../http/tags.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
 import type { FailedInstalls, ServerFacts } from './facts.ts'
@@ -296,9 +301,35 @@ interface Notes {
   ) => Promise<void>
 }
 
+/** Acts on one server, as its calls do. `also` runs in the transaction that begins the act. */
+export interface ServerActs {
+  /** @throws Problem server_not_in_cluster, operation_running */
+  readonly command: (
+    caller: Caller,
+    id: string,
+    kind: MachineCommand,
+    also?: Also,
+  ) => Promise<{ operation: Operation }>
+  /** @throws Problem stale, server_in_cluster, operation_running */
+  readonly remove: (
+    caller: Caller,
+    id: string,
+    options: { readonly ifMatch?: Versions; readonly also?: Also },
+  ) => Promise<{ operation: Operation }>
+}
+/** Written in the transaction that creates the operation. */
+export type Also = (tx: Tx, operation: Operation) => Promise<void>
+
 export interface Servers extends Membership, Notes, Registering, Placements {
   /** @throws Problem not_found */
   readonly get: (id: string) => Promise<Server>
+  /** The servers with these ids, including removed ones; unknown ids are left out. */
+  readonly several: (ids: readonly string[]) => Promise<Server[]>
+  /** Ids of the servers that the query finds, on all pages; undefined if more than `most`. */
+  readonly idsOf: (
+    query: Input<typeof serverList>['query'],
+    most: number,
+  ) => Promise<string[] | undefined>
   /** Facts in the order of `ids`. @throws Problem `not_found` for an unknown or removed server */
   readonly forPlan: (on: On, ids: readonly string[]) => Promise<ServerFacts[]>
   /**

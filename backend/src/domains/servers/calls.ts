@@ -29,6 +29,7 @@ import type { Domain, Platform } from '../../platform.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
 import { leases } from '../../talos-fleet/leases.ts'
 import type { Clusters } from '../clusters/api.ts'
+import type { Also, ServerActs } from './api.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import { eventKeeper } from './contact/machine-events.ts'
@@ -50,7 +51,7 @@ const talosconfigLifetimeMs = 24 * 3_600_000
 const credentialsLifetimeMs = 3_600_000
 const credentialsKeptMs = credentialsLifetimeMs / 2
 
-export function serverCalls(parts: CallParts): Domain {
+export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerActs } {
   const { db, clock, random, log, owner, record, engine } = parts
   const { operations, datacenters, fleet, clusters, servers, measurements } = parts
   const { listed } = servers
@@ -97,6 +98,7 @@ export function serverCalls(parts: CallParts): Domain {
       caller: Caller,
       id: string,
       kind: MachineCommand,
+      also?: Also,
     ): Promise<{ operation: Operation }> =>
       inTransaction(db, async (tx) => {
         const row = store.existing(await store.lockOne(tx, id), id)
@@ -110,6 +112,7 @@ export function serverCalls(parts: CallParts): Domain {
           queue: commandQueue,
         })
         await servers.hold(tx, id, operation.id)
+        await also?.(tx, operation)
         return { operation }
       }),
 
@@ -178,6 +181,10 @@ export function serverCalls(parts: CallParts): Domain {
   })
   return {
     name: 'servers',
+    acts: {
+      command: (...given) => calls.command(...given),
+      remove: (...given) => calls.remove(...given),
+    },
     figures: async () => figuresOf(await listed.entries(), clock.now()),
     routes(app) {
       const on = serve(app)

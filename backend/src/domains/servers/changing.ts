@@ -23,6 +23,7 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import { needsMac } from '#contract/servers/identity.ts'
 import { relabelling } from '../../labels.ts'
+import type { Also } from './api.ts'
 import { otherHardwareReason } from './contact/other-hardware.ts'
 import { audited, present } from './present.ts'
 import type { CallParts } from './parts.ts'
@@ -254,7 +255,8 @@ export function changing({
         force = false,
         ifMatch,
         signal,
-      }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal } = {},
+        also,
+      }: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal; also?: Also } = {},
     ): Promise<{ operation: Operation }> {
       const forgotten = force ? await clusters.forgetServer(caller, id, { ifMatch, signal }) : null
       if (forgotten) return { operation: forgotten }
@@ -266,6 +268,7 @@ export function changing({
         )
         fleet.forget(id)
         operation = await operations.done(tx, caller, 'serverRemove', row)
+        await also?.(tx, operation)
         await onRemoved(tx, id)
         return { status: 'deleted', removed_at: now(), type: 'unknown', ...noPlace }
       })

@@ -40,6 +40,8 @@ type Membership = Omit<
   | keyof Registering
   | keyof Placements
   | 'get'
+  | 'several'
+  | 'idsOf'
   | 'locked'
   | 'addresses'
   | 'summary'

@@ -45,6 +45,8 @@ export function servers(parts: FaceParts): ServersDomain {
       if (!server) throw store.missing(id)
       return server
     },
+    several: (ids) => listed.several(ids),
+    idsOf: (query, most) => listed.idsOf(query, most),
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),

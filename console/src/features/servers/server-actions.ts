@@ -16,6 +16,7 @@ import {
   canRemoveServer,
   canRenameServer,
   canResetServer,
+  isIdle,
   isInDoubt,
   type ListedServer,
   serverCommands,
@@ -89,7 +90,7 @@ export const serverActions = (s: ListedServer): Action[] => [
       label: title,
       icon,
       danger,
-      can: all(allowed(serverCommands[kind]), canCommandServer(s), idle(s)),
+      can: all(allowed(serverCommands[kind]), canCommandServer(s), isIdle(s)),
       run: () => command(s, kind),
     }
   }),
@@ -124,9 +125,6 @@ export const quarantineAction = (s: ListedServer): Action => ({
   can: labelVerdict(s),
   run: () => quarantineServer({ server: s }),
 })
-
-const idle = (s: ListedServer): Verdict =>
-  s.operation_id === null ? yes : no('An operation on the server has not ended')
 
 /**
  * Yes if every selected server allows the action, otherwise the first refusal with the server's

@@ -121,6 +121,8 @@ const possible: Readonly<Record<string, string>> = {
   rackRemove: another,
   rackUpdate: another,
   serverAdd: another,
+  serverBulk: 'It answers for each server: one of a held cluster is not reset.',
+  serverBulkPlan: reads,
   serverConfirm: 'It says that a machine is the known one; the machine is sent nothing.',
   serverDriftOverwrite: 'It sends what the files have asked for.',
   serverPlace: another,

@@ -12,6 +12,7 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
 import type { ServerFacts } from '../../servers/api.ts'
+import type { ServerReset } from '../api.ts'
 import { demandUnheld } from '../held/held.ts'
 import {
   clusterQueue,
@@ -57,7 +58,7 @@ const shown = (facts: ServerFacts) => ({
 })
 
 /** The cluster for the contract's rules, which don't depend on its offer. */
-async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> {
+export async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> {
   const row = await store.find(on, id)
   return row && present(row)
 }
@@ -122,7 +123,8 @@ export async function resetServer(
     keepWorkloadDisks,
     ifMatch,
     signal = new AbortController().signal,
-  }: Asked & { readonly keepWorkloadDisks: boolean },
+    also,
+  }: Parameters<ServerReset>[2],
 ): Promise<{ operation: Operation }> {
   const { db, clock, servers, operations } = parts
   const [first] = await servers.forPlan(db, [nodeId])
@@ -178,6 +180,7 @@ export async function resetServer(
     })
     await servers.hold(tx, nodeId, operation.id)
     await updateCluster(parts, tx, caller, m.cluster_id)
+    await also?.(tx, operation)
     return { operation }
   })
 }

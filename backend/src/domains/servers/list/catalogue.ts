@@ -257,6 +257,23 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       const entry = kept.get(id)
       return entry && serverOf(entry)
     },
+    /** The servers with these ids, including removed ones; unknown ids are left out. */
+    async several(ids: readonly string[]): Promise<Server[]> {
+      await refresh()
+      return ids.flatMap((id) => {
+        const entry = kept.get(id)
+        return entry ? [serverOf(entry)] : []
+      })
+    },
+    /** Ids of the servers that the query finds, on all pages; undefined if more than `most`. */
+    async idsOf(query: ListQuery, most: number): Promise<string[] | undefined> {
+      await refresh()
+      const found = narrowed(query, needlesOf(query.q ?? ''))
+      if (countOf(found) > most) return undefined
+      return [...ordered(query.sort)].flatMap((slot) =>
+        has(found, slot) ? [bySlot[slot]!.row.id] : [],
+      )
+    },
     /** All servers in the database now, including removed ones. */
     async entries(): Promise<Iterable<Entry>> {
       await refresh()

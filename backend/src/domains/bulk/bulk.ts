@@ -1,0 +1,160 @@
+/** Acts on many servers: their plan, and the operation that carries them out. */
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod/mini'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import { type Operation, operationTable } from '#contract/operations.ts'
+import {
+  bulkActs,
+  bulkLimit,
+  bulkStep,
+  type BulkPlan,
+  bulkWords,
+  canBegin,
+  leftOver,
+  serverBulk,
+  serverBulkPlan,
+  tooManyServers,
+} from '#contract/servers/bulk.ts'
+import { serverList } from '#contract/servers/servers.ts'
+import { inTransaction } from '../../db/db.ts'
+import { appliedSetOf, type Caller } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
+import type { Domain } from '../../platform.ts'
+import type { NewStep } from '../operations/api.ts'
+import { bulkQueue, bulkReconciler, changedSince } from './carrying.ts'
+import type { BulkParts } from './parts.ts'
+import { planOf } from './planning.ts'
+import * as store from './store.ts'
+
+export function bulk(parts: BulkParts): Domain {
+  const { db, clock, engine, operations, servers, clusters } = parts
+  engine.register(bulkReconciler(parts))
+
+  const planFor = async (
+    caller: Caller,
+    act: BulkPlan['act'],
+    ids: readonly string[],
+  ): Promise<BulkPlan> => {
+    const found = await servers.several(ids)
+    const strange = ids.find((id) => !found.some((s) => s.id === id))
+    if (strange !== undefined) throw new Problem('not_found', `There is no server ${strange}`)
+    const around = new Map<string, Cluster>()
+    for (const id of new Set(found.flatMap((s) => s.cluster?.id ?? []))) {
+      const cluster = await clusters.read(id)
+      if (cluster) around.set(id, cluster)
+    }
+    return planOf({
+      act,
+      servers: found,
+      clusters: around,
+      appliedSet: appliedSetOf(caller) ?? undefined,
+    })
+  }
+
+  const matching = async (filter: string): Promise<string[]> => {
+    const read = z.safeParse(serverList.query, Object.fromEntries(new URLSearchParams(filter)))
+    if (!read.success) {
+      const [issue] = read.error.issues
+      const why = `${issue!.path.join('.') || 'filter'}: ${issue!.message}`
+      throw new Problem('invalid', `The filter can't be read. ${why}`, { filter: why })
+    }
+    const ids = await servers.idsOf(read.data, bulkLimit)
+    if (ids === undefined) throw new Problem('invalid', tooManyServers, { filter: tooManyServers })
+    return ids
+  }
+
+  const failedOf = async (id: string): Promise<string[]> => {
+    const earlier = await operations.read(db, id)
+    if (earlier?.kind !== 'serverBulk')
+      throw new Problem('not_found', `There is no act on many servers with the id ${id}`)
+    return leftOver(earlier)
+  }
+
+  return {
+    name: 'bulk',
+    routes(app) {
+      const on = serve(app)
+      on(serverBulkPlan, async ({ caller, body: { act, node_ids, filter, failed_of } }) =>
+        planFor(
+          caller,
+          act,
+          node_ids !== undefined
+            ? [...new Set(node_ids)]
+            : filter !== undefined
+              ? await matching(filter)
+              : await failedOf(failed_of!),
+        ),
+      )
+      on(serverBulk, ({ caller, body }) => begin(caller, body))
+    },
+  }
+
+  async function begin(
+    caller: Caller,
+    { act, items, expected }: Input<typeof serverBulk>['body'],
+  ): Promise<{ operation: Operation }> {
+    const may = canBegin(act.kind, items.length, expected)
+    if (!may.ok) throw new Problem('invalid', may.reason, { expected: may.reason })
+    const versions = new Map(items.map(({ id, version }) => [id, version]))
+    const plan = await planFor(
+      caller,
+      act,
+      items.map(({ id }) => id),
+    )
+    // A server that can be rebooted still can although a contact has changed what is known of it.
+    // What is wiped or forgotten is what the person has seen.
+    const { danger } = bulkActs[act.kind]
+    const judged = plan.items.map((one) => ({
+      ...one,
+      refusal: danger && one.version !== versions.get(one.id) ? changedSince : one.reason,
+    }))
+    const refused = judged.filter((one) => one.refusal !== null)
+    if (refused.length === judged.length)
+      throw new Problem(
+        'transition_refused',
+        refused
+          .slice(0, 3)
+          .map(({ name, refusal }) => `${name}: ${refusal}`)
+          .join('. '),
+      )
+    const at = new Date(clock.now()).toISOString()
+    const { title } = bulkActs[act.kind]
+    const titleOf = operationTable.serverBulk.steps.act
+    return inTransaction(db, async (tx) => {
+      const operation = await operations.create(tx, caller, {
+        kind: 'serverBulk',
+        target: { id: null, name: bulkWords(act.kind, judged.length) },
+        arguments: { keep_workload_disks: act.keep_workload_disks },
+        queue: bulkQueue,
+        queueKey: randomUUID(),
+        steps: judged.map(({ id, name, refusal }): NewStep => ({
+          key: bulkStep(act.kind, id),
+          title: titleOf({ act: title, name }),
+          node_id: id,
+          ...(refusal !== null && {
+            before: {
+              status: 'failed',
+              attempt: 0,
+              started_at: null,
+              ended_at: at,
+              reason: refusal,
+            },
+          }),
+        })),
+        audit: { after: { ...act, servers: judged.length, refused: refused.length } },
+      })
+      await store.insertItems(
+        tx,
+        operation.id,
+        judged.map(({ id, version, cluster }) => ({
+          server_id: id,
+          version,
+          cluster_id: cluster?.id ?? null,
+        })),
+      )
+      return { operation }
+    })
+  }
+}

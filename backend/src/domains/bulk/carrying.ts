@@ -1,0 +1,239 @@
+/**
+ * Carries out an act on many servers. Each server gets the operation of the act on one server, which
+ * has its own checks and waits; the servers of a cluster follow each other, and several clusters
+ * work at once. The operation on a server is recorded in the transaction that begins it, so a run
+ * can end anywhere, and no server gets the act twice.
+ */
+import { Problem } from '#contract/errors.ts'
+import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { type BulkAct, bulkActs, bulkKindOf, bulkStep } from '#contract/servers/bulk.ts'
+import { counted } from '#contract/words.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
+import type { SystemCaller } from '../../http/caller.ts'
+import type { StatusChange, StepChange } from '../operations/api.ts'
+import type { Also } from '../servers/api.ts'
+import type { BulkParts } from './parts.ts'
+import * as store from './store.ts'
+
+export const changedSince = 'It has changed since it was planned: look at it, and plan it again'
+export const bulkQueue = 'server-bulk'
+
+/** Pause between two looks at the operations on servers, in ms. */
+const lookMs = 1_000
+/** Number of clusters that are worked on at once. */
+const clustersAtOnce = 8
+/** Number of servers that a run begins in one cluster, or outside of clusters, before it ends. */
+const mostPerRun = 50
+
+const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
+  status === 'done' || status === 'failed' || status === 'skipped'
+
+interface Turn {
+  readonly job: Job
+  readonly operation: Operation
+  readonly isCancelled: boolean
+  readonly act: BulkAct
+}
+/** A server of the act with its step. */
+interface Item extends store.ItemRow {
+  readonly name: string
+}
+/** `half`: it was left half way, so the other servers of its cluster aren't touched. */
+type Result = 'begun' | 'waits' | 'over' | 'half'
+
+/** Thrown in the transaction that begins the act on a server if it must not begin any more. */
+class NotNow extends Error {}
+
+export function bulkReconciler(parts: BulkParts): Reconciler {
+  const { db, operations, acts, clusters } = parts
+
+  const setStep = (
+    { job, operation, act }: Turn,
+    { server_id }: Pick<Item, 'server_id'>,
+    change: StepChange,
+  ): Promise<void> =>
+    job.fence.write((tx) =>
+      operations.step(tx, operation.id, bulkStep(act.kind, server_id), change),
+    )
+
+  const beginAct = async (turn: Turn, item: Item): Promise<void> => {
+    const { act, operation, job } = turn
+    const caller: SystemCaller = { kind: 'system', name: operation.created_by ?? 'Steelyard' }
+    const also: Also = async (tx, begun) => {
+      const asked = await operations.state(tx, operation.id)
+      if (
+        asked?.cancel_requested_at != null ||
+        !(await store.noteBegun(tx, operation.id, item.server_id, begun.id))
+      )
+        throw new NotNow()
+      await operations.step(tx, operation.id, bulkStep(turn.act.kind, item.server_id), {
+        status: 'running',
+      })
+    }
+    const ifMatch = [item.version]
+    switch (act.kind) {
+      case 'reboot':
+        await acts.command(caller, item.server_id, 'serverReboot', also)
+        return
+      case 'restart_kubelet':
+        await acts.command(caller, item.server_id, 'serverRestartKubelet', also)
+        return
+      case 'reset':
+        await clusters.reset(caller, item.server_id, {
+          keepWorkloadDisks: act.keep_workload_disks,
+          ifMatch,
+          signal: job.signal,
+          also,
+        })
+        return
+      case 'remove':
+        await acts.remove(caller, item.server_id, { ifMatch, also })
+    }
+  }
+
+  const tryBegin = async (turn: Turn, item: Item): Promise<Result> => {
+    if (turn.isCancelled) {
+      await setStep(turn, item, { status: 'skipped', reason: 'Cancelled' })
+      return 'over'
+    }
+    try {
+      await beginAct(turn, item)
+      turn.job.passed('bulk-begun')
+      return 'begun'
+    } catch (error) {
+      if (turn.job.signal.aborted) throw error
+      if (error instanceof NotNow) return 'waits'
+      if (!(error instanceof Problem || error instanceof TalosError)) throw error
+      const reason =
+        error instanceof Problem && error.code === 'stale' ? changedSince : error.message
+      await setStep(turn, item, { status: 'failed', reason })
+      return 'over'
+    }
+  }
+
+  /** Copies what the operation on the server has reached. */
+  const follow = async (turn: Turn, item: Item, begunId: string): Promise<Result> => {
+    const begun = await operations.read(db, begunId)
+    if (!begun) {
+      await setStep(turn, item, { status: 'failed', reason: 'Its operation is gone' })
+      return 'over'
+    }
+    if (!hasEnded(begun)) {
+      const waits = begun.steps.find((s) => s.status === 'waiting')
+      await turn.job.fence.write(async (tx) => {
+        if (turn.isCancelled) await operations.cancelIn(tx, begun.id)
+        await operations.step(
+          tx,
+          turn.operation.id,
+          bulkStep(turn.act.kind, item.server_id),
+          waits
+            ? { status: 'waiting', reason: waits.reason ?? begun.reason }
+            : { status: 'running', reason: null },
+        )
+      })
+      return 'waits'
+    }
+    const { status, reason } = begun
+    if (status === 'done') {
+      await setStep(turn, item, { status: 'done', reason })
+      return 'over'
+    }
+    await setStep(turn, item, {
+      status: status === 'failed' ? 'failed' : 'skipped',
+      reason: reason ?? 'Cancelled',
+    })
+    return begun.steps.some((s) => s.status === 'done') ? 'half' : 'over'
+  }
+
+  /** The servers of one cluster, or those without one, in their order. */
+  const advance = async (
+    turn: Turn,
+    lane: readonly Item[],
+  ): Promise<'over' | 'again' | 'waits'> => {
+    const { job, operation } = turn
+    for (const [i, item] of lane.slice(0, mostPerRun).entries()) {
+      let result =
+        item.begun_id === null
+          ? await tryBegin(turn, item)
+          : await follow(turn, item, item.begun_id)
+      if (result === 'begun') {
+        const begun = (await store.itemsOf(db, operation.id)).find(
+          (one) => one.server_id === item.server_id,
+        )?.begun_id
+        result = await follow(turn, item, begun!)
+      }
+      if (result === 'waits') return 'waits'
+      if (result === 'half' && item.cluster_id !== null) {
+        const reason = `Not begun, because the cluster has to recover first: ${item.name} was left half way`
+        const others = lane.slice(i + 1).filter((one) => one.begun_id === null)
+        await job.fence.write((tx) =>
+          operations.steps(
+            tx,
+            operation.id,
+            others.map((one) => ({
+              key: bulkStep(turn.act.kind, one.server_id),
+              status: 'skipped',
+              reason,
+            })),
+          ),
+        )
+        return 'again'
+      }
+    }
+    return lane.length > mostPerRun ? 'again' : 'over'
+  }
+
+  const finish = async ({ job, operation, act, isCancelled }: Turn): Promise<void> => {
+    const { steps } = (await operations.read(db, operation.id))!
+    const left = steps.filter((s) => s.status !== 'done')
+    const done = steps.length - left.length
+    const first = left.find((s) => s.status === 'failed') ?? left[0]
+    const { done: word } = bulkActs[act.kind]
+    const of = counted(steps.length, 'server')
+    const end: StatusChange =
+      left.length === 0
+        ? { status: 'done' }
+        : isCancelled
+          ? { status: 'cancelled', reason: `Cancelled after ${done} of ${of}` }
+          : {
+              status: 'failed',
+              reason: `${left.length} of ${of} ${left.length === 1 ? 'was' : 'were'} not ${word}. ${first!.title}: ${first!.reason}`,
+            }
+    await job.fence.write((tx) => operations.set(tx, operation.id, end))
+  }
+
+  return {
+    queue: bulkQueue,
+    // A reset asks the control planes of the cluster before it begins.
+    deadlineMs: 10 * 60_000,
+    async reconcile(job): Promise<Outcome> {
+      const carried = await operations.carriedBy(db, job)
+      if (!carried) return undefined
+      const { operation, isCancelled } = carried
+      const act: BulkAct = {
+        kind: bulkKindOf(operation),
+        ...(await operations.argumentsOf(db, operation.id, 'serverBulk')),
+      }
+      const turn: Turn = { job, operation, isCancelled, act }
+      const steps = new Map(operation.steps.map((s) => [s.key, s]))
+      const open = (await store.itemsOf(db, operation.id)).flatMap((item): Item[] => {
+        const step = steps.get(bulkStep(turn.act.kind, item.server_id))
+        return step === undefined || isOver(step) ? [] : [{ ...item, name: nameIn(step, act) }]
+      })
+      const lanes = [...Map.groupBy(open, (item) => item.cluster_id).values()]
+      const results = await Promise.all(
+        lanes.slice(0, clustersAtOnce).map((lane) => advance(turn, lane)),
+      )
+      if (results.includes('again')) return { againMs: 0 }
+      if (results.includes('waits')) return { againMs: lookMs }
+      if (lanes.length > clustersAtOnce) return { againMs: 0 }
+      await finish(turn)
+      return undefined
+    },
+  }
+}
+
+/** The server's name, with which the title of its step ends. */
+const nameIn = ({ title }: Step, { kind }: BulkAct): string =>
+  title.slice(bulkActs[kind].title.length + 1)

@@ -1,0 +1,87 @@
+/** Acts on hundreds of servers, which need no machine. */
+import { expect, test } from 'vitest'
+import { operationGet, operationList } from '#contract/operations.ts'
+import { bulkLimit, serverBulk, serverBulkPlan, tooManyServers } from '#contract/servers/bulk.ts'
+import { serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend()
+const admin = await backend.signIn()
+const names = Array.from({ length: bulkLimit + 1 }, (_, i) => `many-${String(i).padStart(3, '0')}`)
+const ids: string[] = []
+for (const [i, name] of names.entries())
+  ids.push(await buildServer(backend, { name, address: `10.0.${i >> 8}.${i & 255}` }))
+
+const body = { act: { kind: 'remove' as const }, filter: 'q=many-' }
+
+test('more servers than one act takes are refused', async () => {
+  const { status, problem } = await admin.call(serverBulkPlan, { body })
+  expect([status, problem!.fields]).toEqual([422, { filter: tooManyServers }])
+})
+
+test(
+  'of 500 servers 37 refuse: the others are removed, each with its result, and the 37 are tried again',
+  { timeout: 300_000 },
+  async () => {
+    const [last, ...those] = ids.toReversed()
+    await admin.call(serverUpdate, { params: { id: last! }, body: { name: 'other-1' } })
+    const { answer: plan } = await admin.call(serverBulkPlan, { body })
+    expect(plan).toMatchObject({ allowed: bulkLimit, refused: 0, expected: bulkLimit })
+    const changed = new Set(those.slice(0, 37))
+    for (const id of changed)
+      await admin.call(serverUpdate, { params: { id }, body: { notes: 'a' } })
+    const begun = await admin.call(serverBulk, {
+      body: {
+        act: plan!.act,
+        items: plan!.items.map(({ id, version }) => ({ id, version })),
+        expected: bulkLimit,
+      },
+    })
+    expect(begun.status).toBe(202)
+    await backend.engine.run(60_000)
+    const { id } = begun.answer!.operation
+    const { answer: end } = await admin.call(operationGet, { params: { id } })
+    expect(end).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^37 of 500 servers were not removed\. Remove many-/) as string,
+    })
+    const of = (status: string) => end!.steps.filter((s) => s.status === status)
+    expect(new Set(of('failed').map((s) => s.node_id))).toEqual(changed)
+    expect(of('done')).toHaveLength(bulkLimit - 37)
+    const { answer: left } = await admin.call(serverList, { query: { q: 'many-', per_page: 1 } })
+    expect(left!.total).toBe(37)
+    // Every server has an operation of its own as well.
+    const { answer: own } = await admin.call(operationList, {
+      query: { kind: 'serverRemove', per_page: 1 },
+    })
+    expect(own!.total).toBe(bulkLimit - 37)
+
+    const { answer: again } = await admin.call(serverBulkPlan, {
+      body: { act: { kind: 'remove' }, failed_of: id },
+    })
+    expect(new Set(again!.items.map((one) => one.id))).toEqual(changed)
+    expect(again).toMatchObject({ allowed: 37, expected: 37 })
+  },
+)
+
+test('nothing begins if every server refuses, and an operation of another kind has no failed servers', async () => {
+  const { answer: plan } = await admin.call(serverBulkPlan, {
+    body: { act: { kind: 'reboot' }, filter: 'q=many-' },
+  })
+  expect(plan).toMatchObject({ allowed: 0, refused: 37, expected: null })
+  const { status, problem } = await admin.call(serverBulk, {
+    body: { act: plan!.act, items: plan!.items.map(({ id, version }) => ({ id, version })) },
+  })
+  expect([status, problem!.code]).toEqual([409, 'transition_refused'])
+  const { answer: own } = await admin.call(operationList, {
+    query: { kind: 'serverRemove', per_page: 1 },
+  })
+  expect(
+    (
+      await admin.call(serverBulkPlan, {
+        body: { act: { kind: 'remove' }, failed_of: own!.items[0]!.id },
+      })
+    ).status,
+  ).toBe(404)
+})
