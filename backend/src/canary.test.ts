@@ -361,7 +361,10 @@ test('the test creates one secret of each kind', async () => {
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
 const tellsToken = (o: Operation, token: string): boolean =>
   (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
-const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }
+const queries: Readonly<Record<string, string>> = {
+  extensionList: '?version=v1.13.9',
+  serverGroups: '?by=cluster',
+}
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
