@@ -33,7 +33,9 @@ export async function buildClient(outDir: string, entry = 'src/standalone.ts'): 
           entryFileNames: 'steelyard.mjs',
           banner: '#!/usr/bin/env node',
           codeSplitting: false,
-          comments: { jsdoc: false, annotation: false },
+          comments: { legal: true, jsdoc: false, annotation: false },
+          // Names stay, for the messages of errors. Indentation would be a tenth of the download.
+          minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
         },
       },
     },

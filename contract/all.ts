@@ -57,6 +57,7 @@ import * as stores from './storage/stores.ts'
 import * as takeover from './clusters/takeover.ts'
 import * as subnet from './network/subnet.ts'
 import * as subnets from './network/subnets.ts'
+import * as templates from './templates/templates.ts'
 import * as users from './users.ts'
 import * as versions from './versions.ts'
 import * as windows from './clusters/changes/window.ts'
@@ -146,6 +147,7 @@ const nouns: readonly object[] = [
   rackFiles,
   bulk,
   sharedPatches,
+  templates,
   alertRules,
   silences,
   deliveries,

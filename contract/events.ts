@@ -11,6 +11,7 @@ export const eventKinds = {
   shared_patch: 'servers:read',
   rack: 'servers:read',
   cluster: 'clusters:read',
+  template: 'clusters:read',
   datacenter: 'datacenters:read',
   subnet: 'network:read',
   cc: 'marketplace:read',

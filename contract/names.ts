@@ -1,5 +1,5 @@
 /**
- * Names of servers, clusters, patches, subnets, join tokens, stores, channels and rules: one rule
+ * Names of servers, clusters, patches, subnets, join tokens, stores, channels, rules and templates: one rule
  * with one set of sentences.
  */
 import * as z from 'zod/mini'
@@ -7,7 +7,16 @@ import * as z from 'zod/mini'
 export const nameLength = { min: 1, max: 25 } as const
 
 /** The kinds of objects whose names follow the rules of this file. */
-type Named = 'Server' | 'Cluster' | 'Patch' | 'Subnet' | 'Join token' | 'Store' | 'Channel' | 'Rule'
+type Named =
+  | 'Server'
+  | 'Cluster'
+  | 'Patch'
+  | 'Subnet'
+  | 'Join token'
+  | 'Store'
+  | 'Channel'
+  | 'Rule'
+  | 'Template'
 
 /**
  * The sentences for a kind of object. The sentences for servers are prescribed by the

@@ -49,6 +49,7 @@ import { backups } from './domains/snapshots/backups.ts'
 import { snapshots as makeSnapshots } from './domains/snapshots/snapshots.ts'
 import { stores as makeStores } from './domains/stores/stores.ts'
 import { subnets as makeSubnets } from './domains/subnets/subnets.ts'
+import { templates } from './domains/templates/templates.ts'
 import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlist } from './domains/waitlist/waitlist.ts'
@@ -186,6 +187,18 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       operations,
       layers: layersOf,
       changeCluster: changes.request,
+    }),
+    templates({
+      ...platform,
+      datacenters,
+      servers,
+      clusters,
+      subnets,
+      patches,
+      scheduleOf: snapshots.scheduleOf,
+      versions: images.versions,
+      shown: changes.shown,
+      extensionsOf: changes.extensionsOf,
     }),
     changes,
     pools,

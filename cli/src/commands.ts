@@ -31,6 +31,7 @@ import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { openSessionCommands, sessionCommands } from './commands/session.ts'
+import { templateCommands } from './commands/templates/templates.ts'
 import { sharedPatchCommands } from './commands/shared-patches/shared-patches.ts'
 import { snapshotCommands } from './commands/storage/snapshots.ts'
 import { storeCommands } from './commands/storage/stores.ts'
@@ -50,6 +51,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...tokenCommands,
     ...patchCommands,
     ...sharedPatchCommands,
+    ...templateCommands,
     ...clusterCommands,
     ...clusterChangeCommands,
     ...labelCommands,

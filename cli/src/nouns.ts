@@ -21,6 +21,7 @@ import { rackList } from '#contract/racks/racks.ts'
 import { sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { serverList, serverRows } from '#contract/servers/servers.ts'
 import { storeList } from '#contract/storage/stores.ts'
+import { templateList } from '#contract/templates/templates.ts'
 import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
 import type { Noun } from './command.ts'
@@ -214,6 +215,16 @@ export const store = named(
   },
   storeList,
   (s) => s.name,
+)
+export const template = named(
+  {
+    value: 'TEMPLATE',
+    help: 'Name or id of the template',
+    example: 'shop',
+    names: ['template list', '.name'],
+  },
+  templateList,
+  (t) => t.name,
 )
 export const channel = named(
   {

@@ -40,6 +40,7 @@ export const appliedKinds = {
   patch: 'servers:write',
   shared_patch: 'servers:write',
   cluster: 'clusters:write',
+  template: 'clusters:write',
   offer: 'marketplace:write',
 } as const satisfies Record<string, Scope>
 export type AppliedKind = keyof typeof appliedKinds

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { NewSnapshotSchedule } from '../clusters/changes/snapshots.ts'
 import { MaintenanceWindow } from '../clusters/changes/window.ts'
-import { ClusterServer, NewCluster } from '../clusters/clusters.ts'
+import { ClusterServer, endpointText, NewCluster } from '../clusters/clusters.ts'
 import { DatacenterInput } from '../datacenters.ts'
 import { ExtensionNames, KernelArgs, NewImage } from '../images.ts'
 import { AllLabels } from '../labels/labels.ts'
@@ -17,6 +17,7 @@ import { NewSubnet } from '../network/subnets.ts'
 import { NewPatch } from '../patches.ts'
 import { serverName } from '../servers/servers.ts'
 import { NewSharedPatch, sharedPatchLimits, Targets } from '../shared-patches/shared-patches.ts'
+import { mostPlanned, NewTemplate, TemplatePlan } from '../templates/templates.ts'
 
 const datacenterCode = z
   .string('Name the datacenter by its code, such as PL-POZ-1')
@@ -157,6 +158,34 @@ export const ClusterDocument = z.strictObject({
   snapshots: z.optional(z.nullable(ClusterSnapshots)),
 })
 
+/** A template of clusters. Its fields are those of the API. */
+export const TemplateDocument = z.strictObject({
+  kind: z.literal('template'),
+  ...NewTemplate.shape,
+})
+
+/**
+ * Clusters that are made from a template, if they don't exist. One that exists stays as it is: a
+ * document of the kind `cluster` changes it.
+ */
+export const ClustersDocument = z.strictObject({
+  kind: z.literal('clusters'),
+  template: nameOf('Template'),
+  datacenter: datacenterCode,
+  names: z
+    .array(nameOf('Cluster'))
+    .check(
+      z.minLength(1, 'Name at least one cluster'),
+      z.maxLength(mostPlanned, `At most ${mostPlanned} clusters in one document`),
+    ),
+  /** Endpoints by the names of the clusters. */
+  endpoints: z._default(z.record(nameOf('Cluster'), endpointText), {}),
+  control_planes: TemplatePlan.shape.control_planes,
+  workers: TemplatePlan.shape.workers,
+  talos_version: TemplatePlan.shape.talos_version,
+  kubernetes_version: TemplatePlan.shape.kubernetes_version,
+})
+
 /**
  * The offer of a cluster. Its resources are counted by Steelyard, and its access address is set by
  * an authorised person.
@@ -175,6 +204,8 @@ export type ImageDocument = z.infer<typeof ImageDocument>
 export type PatchDocument = z.infer<typeof PatchDocument>
 export type SharedPatchDocument = z.infer<typeof SharedPatchDocument>
 export type ClusterDocument = z.infer<typeof ClusterDocument>
+export type TemplateDocument = z.infer<typeof TemplateDocument>
+export type ClustersDocument = z.infer<typeof ClustersDocument>
 export type OfferDocument = z.infer<typeof OfferDocument>
 
 /** The schema of each kind of document, in the order in which objects are created. */
@@ -187,6 +218,8 @@ export const documentSchemas = {
   patch: PatchDocument,
   cluster: ClusterDocument,
   'shared-patch': SharedPatchDocument,
+  template: TemplateDocument,
+  clusters: ClustersDocument,
   offer: OfferDocument,
 } as const
 export type DocumentKind = keyof typeof documentSchemas

@@ -17,6 +17,7 @@ import type { Quarantine } from '#contract/servers/eligibility.ts'
 import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
+import type { NewTemplate } from '#contract/templates/templates.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
 import type { SecretSample } from '../backup/encrypted-secret.ts'
 
@@ -141,6 +142,7 @@ export interface Columns {
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
   'shared_layer.filled': Readonly<Record<string, string>>
   'shared_patch.targets': Targets
+  'template.definition': Omit<NewTemplate, 'name'>
   'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values
   'silence.repeats': MaintenanceWindow

@@ -1014,6 +1014,16 @@ export interface Tables {
     followed_at: Date | null
     created_at: Date
   }
+  template: {
+    id: Generated<string>
+    name: string
+    definition: Json<Columns['template.definition']>
+    revision: Generated<number>
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+    created_by_name: string
+  }
   totp: {
     person_id: string
     secret_sealed: Uint8Array | null

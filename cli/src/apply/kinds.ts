@@ -3,6 +3,7 @@
  * `contract/apply/documents.ts`, a file in `kinds/` and a line here.
  */
 import { clusters } from './kinds/clusters.ts'
+import { clustersFromTemplate } from './kinds/from-template.ts'
 import { datacenters } from './kinds/datacenters.ts'
 import { images } from './kinds/images.ts'
 import { joinTokens } from './kinds/join-tokens.ts'
@@ -11,6 +12,7 @@ import { patches } from './kinds/patches.ts'
 import { sharedPatches } from './kinds/shared-patches.ts'
 import { servers } from './kinds/servers.ts'
 import { subnets } from './kinds/subnets.ts'
+import { templates } from './kinds/templates.ts'
 import type { KindPlanner } from './plan.ts'
 
 export const kinds: readonly KindPlanner[] = [
@@ -22,5 +24,7 @@ export const kinds: readonly KindPlanner[] = [
   patches,
   clusters,
   sharedPatches,
+  templates,
+  clustersFromTemplate,
   offers,
 ]

@@ -8,6 +8,7 @@ import type { LabelChange } from '#contract/labels/labels.ts'
 import type { Labels } from '#contract/labels/selector.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { SharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
+import type { NewTemplate } from '#contract/templates/templates.ts'
 import type { Context } from '../command.ts'
 import type { Placed, Problem } from './files.ts'
 import type { World } from './world.ts'
@@ -65,6 +66,8 @@ export interface Step {
   readonly plan?: ClusterPlan
   /** What a shared patch would change on its servers, as they are now. */
   readonly preview?: SharedPatchPreview
+  /** Lines that a plan always shows, such as the servers that were chosen. */
+  readonly details?: readonly string[]
   /** Order of the steps; see `ranks`. */
   readonly rank: number
   /** Resolves to `begun` if the step has started an operation that has not ended. */
@@ -83,12 +86,14 @@ export const ranks = {
   imageRemove: 50,
   joinTokenRemove: 55,
   subnetRemove: 60,
+  templateRemove: 65,
   datacenter: 100,
   joinToken: 110,
   server: 120,
   subnet: 130,
   image: 140,
   patch: 150,
+  template: 155,
   cluster: 160,
   lock: 161,
   settings: 162,
@@ -137,6 +142,8 @@ export interface Planning {
   readonly prune: PruneOptions | null
   /** Names of the servers that may leave their clusters, which wipes them. */
   readonly removable: ReadonlySet<string>
+  /** Templates that are neither saved nor in a document, by name. */
+  readonly templates: ReadonlyMap<string, NewTemplate>
   readonly plan: Plan
   /**
    * Objects that the documents describe, by kind and id: they aren't pruned, and those of another

@@ -14,6 +14,7 @@ export interface PlanOptions {
   readonly prune: PruneOptions | null
   /** Names of the servers that may leave their clusters, which wipes them. */
   readonly removable?: readonly string[]
+  readonly templates?: Planning['templates']
 }
 
 /** An object of another set that the documents describe: the run moves it to their set. */
@@ -85,7 +86,7 @@ function demandRemoved({ plan, removable }: Planning): void {
 export async function makePlan(
   context: Context,
   documents: readonly Placed[],
-  { set, prune, removable = [] }: PlanOptions,
+  { set, prune, removable = [], templates = new Map() }: PlanOptions,
 ): Promise<WholePlan> {
   const { first, problems } = byName(documents)
   const plan: Plan = { steps: [], problems, waiting: [], notes: [], withheld: [], unchanged: 0 }
@@ -98,6 +99,7 @@ export async function makePlan(
     set,
     prune,
     removable: new Set(removable),
+    templates,
     plan,
     described: new Set(),
     referred: new Map(),

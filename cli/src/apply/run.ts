@@ -26,6 +26,7 @@ const lists: Readonly<
   subnet: async (world) => (await world.subnets()).map((s) => [s.name, s.id]),
   cluster: async (world) => (await world.clusters()).map((c) => [c.name, c.id]),
   server: async (world) => (await world.servers()).map((s) => [s.name, s.id]),
+  template: async (world) => (await world.templates()).map((t) => [t.name, t.id]),
   'join-token': async (world) =>
     (await world.joinTokens()).filter((t) => t.status !== 'revoked').map((t) => [t.name, t.id]),
 }
@@ -34,7 +35,7 @@ const lists: Readonly<
 function openRun(
   context: Context,
   world: World,
-  set: string,
+  set: string | null,
   options: Pick<Run, 'confirmedDisks' | 'confirmedLoss' | 'waits' | 'start'>,
 ): Run & { readonly operations: ReadonlyMap<string, string> } {
   const made = new Map<string, string>()
@@ -51,7 +52,8 @@ function openRun(
     context,
     ...options,
     operations,
-    call: (operation, ask, version) => context.api.call(operation, ask as never, { version, set }),
+    call: (operation, ask, version) =>
+      context.api.call(operation, ask as never, { version, set: set ?? undefined }),
     async idOf(kind, name) {
       const id =
         made.get(keyOf(kind, name)) ??
@@ -84,7 +86,8 @@ export async function runSteps(
   }: Pick<Run, 'confirmedDisks' | 'confirmedLoss' | 'waits' | 'start'> & {
     steps: readonly Step[]
     world: World
-    set: string
+    /** null: what is created belongs to no set. */
+    set: string | null
   },
   tell: (outcome: Outcome) => void,
 ): Promise<Outcome[]> {

@@ -102,6 +102,7 @@ export function planText(terminal: Terminal, plan: WholePlan, isWhole: boolean):
     return (
       (colour ? paint(terminal, colour, title) : title) +
       changes.map((change) => changeText(terminal, change, step.does, isWhole)).join('') +
+      (step.details ?? []).map((line) => `    ${oneLine(line)}\n`).join('') +
       (step.plan ? changePlanText(terminal, step.plan) : '') +
       (step.preview ? indented(previewText(step.preview)) : '')
     )
@@ -162,6 +163,7 @@ const stepJson = (step: Step) => ({
   name: step.name,
   changes: step.changes,
   note: step.note ?? null,
+  details: step.details ?? [],
   plan: step.plan ?? null,
   ...(step.preview && { preview: step.preview }),
   ...placeOf(step),

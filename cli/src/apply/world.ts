@@ -15,6 +15,7 @@ import { type Patch, patchList } from '#contract/patches.ts'
 import { type SharedPatch, sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import { type Template, templateList } from '#contract/templates/templates.ts'
 import type { Api } from '../api/client.ts'
 
 const perPage = 1000
@@ -56,6 +57,7 @@ export function openWorld(api: Api) {
       async (): Promise<OfferedTalos[]> => (await api.call(versionList, { query: {} })).items,
     ),
     sharedPatches: once(() => everything<SharedPatch>(api, sharedPatchList)),
+    templates: once(() => everything<Template>(api, templateList)),
     stores: once(() => everything<Store>(api, storeList)),
     offers: once(() => everything<Offer>(api, offerList)),
     /** The patches that users have written for a server. */

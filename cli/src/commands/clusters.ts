@@ -30,6 +30,7 @@ import { createOptions, readNewCluster } from './cluster-create.ts'
 import { clusterHealthCommand } from './cluster-state/cluster-health.ts'
 import { clusterPodsCommand } from './cluster-state/cluster-pods.ts'
 import { withDisks } from './confirm-disks.ts'
+import { askedOf, createFromTemplate, templateOptions } from './templates/from-template.ts'
 import { resumedText } from './operations.ts'
 import { withLosses } from './confirm-loss.ts'
 
@@ -156,11 +157,16 @@ export const clusterCommands: Command[] = [
   command({
     name: 'cluster create',
     summary:
-      'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',
+      'Create a cluster from free servers, which are named, or chosen by the needs of a template. If one of the servers cannot be reserved, nothing is changed.',
     operands: { name: { value: 'NAME', help: 'Name of the cluster' } },
     options: {
+      ...templateOptions,
       ...createOptions,
       'dry-run': { kind: 'flag', help: 'Only show the checks and the steps' },
+      yes: {
+        kind: 'flag',
+        help: 'With --template or --like: do not ask for confirmation; required if there is no terminal',
+      },
       'idempotency-key': {
         kind: 'text',
         value: 'KEY',
@@ -171,9 +177,13 @@ export const clusterCommands: Command[] = [
     examples: [
       'cluster create web --datacenter PL-POZ-1 --control-plane cp-1,cp-2,cp-3 --worker w-1,w-2 --wait',
       'cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --install-disk cp-1=/dev/nvme0n1 --dry-run',
+      'cluster create shop-02 --like shop-01 --control-planes 3 --workers 5',
+      'cluster create edge-01 --also edge-02,edge-03 --template edge --datacenter PL-POZ-1',
     ],
     async run(context, { operands, options }) {
       const { terminal, api, show } = context
+      const asked = askedOf(operands.name, options)
+      if (asked) return createFromTemplate(context, asked)
       const body = await readNewCluster(context, operands.name, options)
       if (options['dry-run']) {
         const preview = await api.call(clusterPreview, { body })
@@ -188,14 +198,14 @@ export const clusterCommands: Command[] = [
         )
         return preview.checks.every((c) => c.ok) ? 0 : 1
       }
-      const { confirmed_disks: named = [], ...asked } = body
+      const { confirmed_disks: named = [], ...wanted } = body
       const created = await withDisks(context, body.servers, named, (confirmed) =>
         withLosses(context, options['confirm-loss'], (losses) =>
           api.call(
             clusterCreate,
             {
               body: {
-                ...asked,
+                ...wanted,
                 ...(confirmed.length > 0 && { confirmed_disks: confirmed }),
                 ...losses,
               },

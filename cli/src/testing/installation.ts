@@ -53,6 +53,7 @@ import { type Server, serverList, serverUpdate } from '#contract/servers/servers
 import type { SharedPatch } from '#contract/shared-patches/shared-patches.ts'
 import { serveSharedPatches } from './shared-patches.ts'
 import { type RunningClusters, serveRunning } from './running.ts'
+import { serveTemplates } from './templates.ts'
 import { startApi, type TestApi } from './api.ts'
 import { aCluster, aDatacenter, anOperation, aServer, id, pageOf } from './things.ts'
 
@@ -366,6 +367,8 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       ? operation
       : Object.assign(operation, { status: 'done', ended_at: at })
   })
+
+  serveTemplates(api, { servers: all.servers, made, gone })
 
   api.on(offerList, () => pageOf([]))
 

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Server } from '#contract/servers/servers.ts'
 import { startCli } from './cli.ts'
 import { type Installation, numberedServer, startInstallation } from './installation.ts'
 import { id } from './things.ts'
@@ -20,7 +21,10 @@ export const rack = [
 
 /** An installation with two unnamed servers, and a CLI that applies files. */
 export async function withRack(
-  servers = [numberedServer(1), numberedServer(2)].map((s) => ({ ...s, datacenter: null })),
+  servers: Server[] = [numberedServer(1), numberedServer(2)].map((s) => ({
+    ...s,
+    datacenter: null,
+  })),
 ) {
   const there = await startInstallation(servers)
   const cli = await startCli(there.api)

@@ -13,6 +13,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack', 'sharedPatch'],
   shared_patch: ['sharedPatch', 'serverSharedPatches'],
   rack: ['rack'],
+  template: ['template'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [
     'cluster',

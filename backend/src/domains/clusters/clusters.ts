@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import {
+  type Cluster,
   canDownloadKubeconfig,
   canDownloadTalosconfig,
-  type Cluster,
   clusterCreate,
   clusterDelete,
   clusterEvents,
@@ -28,7 +28,7 @@ import {
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
-import { clusterExtensions } from '#contract/clusters/extensions.ts'
+import { clusterExtensions, type ServerExtensions } from '#contract/clusters/extensions.ts'
 import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import {
   clusterImport,
@@ -245,6 +245,10 @@ export function clusterCalls(parts: ClusterParts): Domain & {
   readonly reset: ServerReset
   /** Undefined if the cluster doesn't exist. */
   readonly read: (id: string) => Promise<Cluster | undefined>
+  /** A cluster as the API shows it. @throws Problem not_found */
+  readonly shown: (id: string) => Promise<Cluster>
+  /** Extensions and kernel arguments, as `clusterExtensions` answers. */
+  readonly extensionsOf: (id: string, signal: AbortSignal) => Promise<ServerExtensions[]>
 } {
   const { db, engine } = parts
   guardRetries(parts)
@@ -262,6 +266,8 @@ export function clusterCalls(parts: ClusterParts): Domain & {
     request: (caller, id, asked, signal) => requestChange(parts, caller, id, asked, signal),
     reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
     read: (id) => clusterOf(db, id),
+    shown: (id) => shownOne(parts, db, id),
+    extensionsOf: async (id, signal) => (await installedOn(await viewFor(parts, id, signal))).items,
     figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.

@@ -19,6 +19,13 @@ export interface BehindServer {
 export interface Patches {
   /** Problems of a patch body as sentences; empty if the body can be saved. */
   readonly check: (body: string) => Promise<string[]>
+  /**
+   * Whether a body holds a secret, or a value that may be one; comments don't count. @throws Problem
+   * invalid if it can't be read
+   */
+  readonly holdsSecret: (caller: Caller, body: string) => Promise<boolean>
+  /** The patches that users have written for a server, with their secrets. */
+  readonly ofServer: (on: Db | Tx, nodeId: string) => Promise<NewPatch[]>
   /** The set that takes back the change of the server's patches by `set`. */
   readonly inverse: (on: Db | Tx, nodeId: string, set: LayerSet) => Promise<LayerSet>
   /** What a roll-out of a shared patch changes on the server. */

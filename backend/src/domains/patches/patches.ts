@@ -4,6 +4,7 @@ import {
   patchCreate,
   patchGet,
   patchList,
+  patchMask,
   patchPreview,
   patchRemove,
   patchSchema,
@@ -47,6 +48,22 @@ export function patches(parts: PatchParts): Patches & Domain {
     },
     check: (body) => calls.check(body),
     createIn: (...args) => calls.createIn(...args),
+    async holdsSecret(caller, body) {
+      // What everybody may see lacks comments too, so that a mask outside of one is a value.
+      const certain = await parts.read({ caller }, 'mask', body, 'may_read_secrets')
+      const possible = await parts.read({ caller }, 'mask', body, 'everybody')
+      return (
+        certain.text.includes(patchMask) ||
+        possible.text.replaceAll(`# ${patchMask}`, '').includes(patchMask)
+      )
+    },
+    ofServer: async (on, nodeId) =>
+      (await parts.store.ofServer(on, nodeId)).map(({ name, weight, labels, body }) => ({
+        name,
+        weight,
+        labels,
+        body,
+      })),
     behind: (on) => behindOf(parts.store.shared, on),
     ...saving(parts),
   }

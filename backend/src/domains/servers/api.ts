@@ -330,6 +330,8 @@ export interface Servers extends Membership, Notes, Registering, Placements {
     query: Input<typeof serverList>['query'],
     most: number,
   ) => Promise<string[] | undefined>
+  /** The servers of a datacenter that aren't removed, by name, from memory. */
+  readonly inDatacenter: (datacenterId: string) => Promise<Server[]>
   /** Facts in the order of `ids`. @throws Problem `not_found` for an unknown or removed server */
   readonly forPlan: (on: On, ids: readonly string[]) => Promise<ServerFacts[]>
   /**

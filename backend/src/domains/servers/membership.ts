@@ -42,6 +42,7 @@ type Membership = Omit<
   | 'get'
   | 'several'
   | 'idsOf'
+  | 'inDatacenter'
   | 'locked'
   | 'addresses'
   | 'summary'

@@ -47,6 +47,7 @@ export function servers(parts: FaceParts): ServersDomain {
     },
     several: (ids) => listed.several(ids),
     idsOf: (query, most) => listed.idsOf(query, most),
+    inDatacenter: (datacenterId) => listed.inDatacenter(datacenterId),
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),

@@ -1,5 +1,5 @@
 /** What other domains may call of snapshots of clusters' etcd. */
-import type { Snapshot } from '#contract/clusters/changes/snapshots.ts'
+import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
 import type { Columns } from '../../db/columns.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -44,6 +44,8 @@ export interface Snapshots {
   readonly last: (
     clusterId: string,
   ) => Promise<{ snapshot: Snapshot | null; condition: SnapshotCondition }>
+  /** The schedule of a cluster; null if it has none. @throws Problem not_found for the cluster */
+  readonly scheduleOf: (clusterId: string) => Promise<SnapshotSchedule | null>
   /**
    * Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem
    * transition_refused if it can't be used

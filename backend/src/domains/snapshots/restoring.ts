@@ -8,7 +8,9 @@ import { begin, nowOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import * as store from './store.ts'
 import { readWhole } from './taking.ts'
 
-export function restoring(parts: SnapshotParts): Omit<Snapshots, 'last' | 'clusterRemoved'> {
+export function restoring(
+  parts: SnapshotParts,
+): Omit<Snapshots, 'last' | 'clusterRemoved' | 'scheduleOf'> {
   const { stores, engine, vault } = parts
   const change = async (
     tx: Tx,

@@ -341,6 +341,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       }),
     removeOld: async () => void (await store.forget(db, new Date(clock.now() - forgetMs))),
     ...restoring(parts),
+    scheduleOf: (clusterId) => calls.schedule(clusterId),
     async last(clusterId) {
       const row = await store.newestReady(db, clusterId)
       return {

@@ -29,6 +29,8 @@ export interface Subnets {
   readonly exhausted: (
     on: On,
   ) => Promise<ReadonlyMap<string, readonly { readonly name: string; readonly cidr: string }[]>>
+  /** The workload subnets of a datacenter that no cluster has, by name. */
+  readonly free: (datacenterId: string) => Promise<Subnet[]>
   /** Subnets by id. Unknown ids are left out. */
   readonly find: (on: On, ids: readonly string[]) => Promise<Subnet[]>
   /** Like `find`, with the rows locked in id order until the transaction ends. */

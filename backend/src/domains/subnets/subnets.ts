@@ -319,6 +319,10 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
           all.every(({ full }) => full),
         ),
       ),
+    free: async (datacenter) =>
+      (await shown.all(db, { datacenter, purpose: 'workload' }))
+        .map(present)
+        .filter(({ clusters }) => clusters.length === 0),
     find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
     lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
     byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),

@@ -147,7 +147,7 @@ const bodyOf = async (
  * Adds the steps that change a cluster's subnets. Those that leave go first, because a pruned
  * subnet can only be removed once its addresses are free.
  */
-async function planSubnets(
+export async function planSubnets(
   planning: Planning,
   placed: Placed<ClusterDocument>,
   cluster: Cluster | null,

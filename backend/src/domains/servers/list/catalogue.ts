@@ -274,6 +274,14 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
         has(found, slot) ? [bySlot[slot]!.row.id] : [],
       )
     },
+    /** The servers of a datacenter that aren't removed, by name. */
+    async inDatacenter(datacenterId: string): Promise<Server[]> {
+      await refresh()
+      return [...kept.values()]
+        .filter(({ row }) => row.datacenter_id === datacenterId && row.status !== 'deleted')
+        .map(serverOf)
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    },
     /** All servers in the database now, including removed ones. */
     async entries(): Promise<Iterable<Entry>> {
       await refresh()
