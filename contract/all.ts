@@ -42,6 +42,7 @@ import * as preferences from './people/preferences.ts'
 import * as pods from './clusters/pods.ts'
 import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
+import * as sharedViews from './people/shared-views.ts'
 import * as signIn from './people/sign-in.ts'
 import * as rackFiles from './racks/files.ts'
 import * as racks from './racks/racks.ts'
@@ -109,6 +110,7 @@ const nouns: readonly object[] = [
   signIn,
   profile,
   preferences,
+  sharedViews,
   secondFactor,
   passkeys,
   apiTokens,

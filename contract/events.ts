@@ -9,6 +9,7 @@ export const eventKinds = {
   server: 'servers:read',
   patch: 'servers:read',
   shared_patch: 'servers:read',
+  shared_view: 'signed_in',
   rack: 'servers:read',
   cluster: 'clusters:read',
   template: 'clusters:read',

@@ -143,6 +143,13 @@ export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] =>
 export const filtersOf = <L extends AnyList>(of: L) =>
   Object.entries(of.filters) as [key: FilterKey<L>, filter: ListFilter][]
 
+/** Name of a list in preferences and shared views. */
+export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll(' ', '-')
+/** Names of the search text and the filters. */
+export const narrowingKeys = (of: AnyList): string[] => ['q', ...filtersOf(of).map(([key]) => key)]
+/** Names of what a view stores: search text, filters and order. */
+export const viewKeys = (of: AnyList): string[] => [...narrowingKeys(of), 'sort']
+
 /** The allowed values of a filter with their labels; undefined if any text is allowed. */
 export function choicesOf({
   choices,

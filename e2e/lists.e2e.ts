@@ -1,9 +1,11 @@
-/** What a list of a large fleet offers beside its rows: an export of what is shown. */
+/** What a list of a large fleet offers beside its rows: an export of what is shown, shared views. */
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type SharedView, sharedViewList } from '#contract/people/shared-views.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { closePages, launch, open, signIn, tell } from './browser.ts'
+import { userCreate } from '#contract/users.ts'
+import { closePages, expectAccessible, launch, open, signIn, tell } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -50,4 +52,70 @@ test('the list of servers is exported as CSV with its filters, order and columns
   expect(lines.slice(1).map((line) => line.split(',')[1])).toEqual(
     here.map(({ name }) => name).toReversed(),
   )
+})
+
+const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
+const shared = async (): Promise<SharedView[]> =>
+  (await installation.call(sharedViewList, { query: { list: 'servers' } })).items
+const search = (of: Page) => new URL(of.url()).search
+
+test('a shared view is shown to everybody, opened by its link, and replaced, renamed and deleted', async () => {
+  await page.goto('/infra/servers?status=maintenance&sort=-name')
+  await choose('Share this view')
+  const dialog = page.getByRole('dialog', { name: 'Share this view' })
+  const name = dialog.getByRole('textbox', { name: 'Name' })
+  await name.fill('Idle')
+  await page.keyboard.press('Enter')
+  await page.getByText('The view Idle is shared').waitFor()
+  const [view] = await shared()
+  expect(view).toMatchObject({ name: 'Idle', search: { status: 'maintenance', sort: '-name' } })
+  const link = `/infra/servers?view=${view!.id}`
+
+  await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
+  const other = await open(browser, installation.url, { width: 375, theme: 'light' })
+  await signIn(other.page, viewer)
+  await other.page.goto(link)
+  await expect.poll(() => search(other.page)).toBe('?status=maintenance&sort=-name')
+  await other.page.getByRole('button', { name: 'Saved views' }).click()
+  const item = other.page.getByRole('menuitemcheckbox', { name: /^Idle/ })
+  await item.and(other.page.locator('[aria-checked=true]')).waitFor()
+  const remove = other.page.getByRole('menuitem', { name: 'Delete the shared view Idle' })
+  expect(await remove.getAttribute('aria-disabled')).toBe('true')
+  await expectAccessible(other.page, 'the menu of shared views')
+
+  // A second view of the same name is refused at the field.
+  await page.goto('/infra/servers?sort=-name')
+  await choose('Share this view')
+  await name.fill('Idle')
+  await page.keyboard.press('Enter')
+  await dialog.getByText('The list has a shared view with this name already').waitFor()
+  await expectAccessible(page, 'the dialog of a shared view')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+  await page.getByRole('button', { name: 'Saved views' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitem', { name: 'Replace a shared view' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await page.getByRole('menuitem', { name: 'Idle' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Replace view' }).click()
+  await page.getByText('The view Idle was replaced').waitFor()
+  // The other user's menu follows by itself.
+  await item.and(other.page.locator('[aria-checked=false]')).waitFor()
+  await item.click()
+  await expect.poll(() => search(other.page)).toBe('?sort=-name')
+
+  await choose('Rename the shared view Idle')
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('By name')
+  await page.keyboard.press('Enter')
+  await page.getByText('The view is now called By name').waitFor()
+  await choose('Delete the shared view By name')
+  await page.getByRole('button', { name: 'Delete view' }).click()
+  await page.getByText('The shared view By name was deleted').waitFor()
+  expect(await shared()).toEqual([])
+  await other.page.goto(link)
+  await other.page.getByText(/The shared view could not be opened: There is no such/).waitFor()
+  await expect.poll(() => search(other.page)).toBe('')
+  await other.context.close()
+  expect(other.errors).toEqual([])
 })

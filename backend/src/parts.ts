@@ -39,6 +39,7 @@ import { patchStore } from './domains/patches/store.ts'
 import { pools as makePools, wakePools } from './domains/pools/pools.ts'
 import { racks } from './domains/racks/racks.ts'
 import { restoration } from './domains/restoration/restoration.ts'
+import { sharedViews } from './domains/shared-views/shared-views.ts'
 import { serverCalls } from './domains/servers/calls.ts'
 import { serverFleet } from './domains/servers/fleet.ts'
 import { servers as makeServers } from './domains/servers/servers.ts'
@@ -168,6 +169,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     bulk({ ...platform, operations, servers, acts: calls.acts, clusters: changes }),
     racks({ ...platform, datacenters, servers }),
     labels(platform),
+    sharedViews(platform),
     measurementCalls({ ...platform, servers, clusters }),
     joining,
     images,

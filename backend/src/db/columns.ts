@@ -142,6 +142,7 @@ export interface Columns {
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
   'shared_layer.filled': Readonly<Record<string, string>>
   'shared_patch.targets': Targets
+  'shared_view.search': Readonly<Record<string, string>>
   'template.definition': Omit<NewTemplate, 'name'>
   'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values

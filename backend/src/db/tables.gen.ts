@@ -864,6 +864,17 @@ export interface Tables {
     change_id: string | null
     applied_at: Date | null
   }
+  shared_view: {
+    id: Generated<string>
+    list: string
+    name: string
+    search: Json<Columns['shared_view.search']>
+    author_id: string | null
+    author: string
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
   sign_in_challenge: {
     id: Generated<string>
     kind: 'passkey_sign_in' | 'passkey_proof' | 'passkey_new' | 'provider_sign_in' | 'provider_proof'

@@ -12,6 +12,7 @@ export type LiveMessage = Omit<Message, 'data'> & { data: unknown }
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack', 'sharedPatch'],
   shared_patch: ['sharedPatch', 'serverSharedPatches'],
+  shared_view: ['sharedView'],
   rack: ['rack'],
   template: ['template'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { ccList } from '#contract/marketplace/ccs.ts'
 import { subnetList } from '#contract/network/subnets.ts'
+import { viewKeys } from '#contract/list.ts'
 import { serverList } from '#contract/servers/server.ts'
 import {
   askedOf,
@@ -9,7 +10,6 @@ import {
   narrowingOf,
   sameView,
   showing,
-  viewKeys,
   viewOf,
   widened,
 } from './list-search.ts'

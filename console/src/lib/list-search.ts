@@ -10,7 +10,9 @@ import {
   type ListQuery,
   longestFilterText,
   longestSearch,
+  narrowingKeys,
   sortKeys,
+  viewKeys,
 } from '#contract/list.ts'
 import { longestSelector } from '#contract/labels/selector.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -19,13 +21,8 @@ import type { SavedView } from '#contract/people/preferences.ts'
 export type ListSearch = Readonly<Record<string, string | undefined>>
 export type ListOf<L extends AnyList> = Operation & { readonly list: L }
 
-/** Name under which a list's preferences are stored. */
-export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll(' ', '-')
-
 /** Page sizes that are offered. */
 export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
-
-const narrowingKeys = (list: AnyList): string[] => ['q', ...filtersOf(list).map(([key]) => key)]
 
 function passes(filter: ListFilter, value: string): boolean {
   if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
@@ -85,8 +82,6 @@ export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSea
   } as ListQuery<L>
 }
 
-/** Names of the params that a saved view stores. */
-export const viewKeys = (list: AnyList): string[] => [...narrowingKeys(list), 'sort']
 export const isNarrowed = (list: AnyList, search: ListSearch): boolean =>
   narrowingKeys(list).some((key) => search[key] !== undefined)
 /**

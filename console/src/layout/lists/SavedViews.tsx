@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
+import { tableOf } from '#contract/list.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
-import { showing, tableOf } from '../../lib/list-search.ts'
+import { showing } from '../../lib/list-search.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { onceOpened } from '../../ui/part.tsx'

@@ -1,13 +1,18 @@
-import { type AnyList } from '#contract/list.ts'
+import { useQuery } from '@tanstack/react-query'
+import { type AnyList, tableOf } from '#contract/list.ts'
 import { type SavedView, viewLimits } from '#contract/people/preferences.ts'
-import { no } from '#contract/rule.ts'
+import { mostSharedViews, sharedViewList } from '#contract/people/shared-views.ts'
+import { no, yes } from '#contract/rule.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
-import { sameView, showing, tableOf, viewOf } from '../../lib/list-search.ts'
+import { query } from '../../api/query.ts'
+import { useUser } from '../../api/session.ts'
+import { sameView, showing, viewOf } from '../../lib/list-search.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import type { MenuItem } from '../../ui/overlay/Menu.tsx'
 import MenuView, { type MenuViewProps } from '../../ui/overlay/MenuView.tsx'
 import { canExport, type Exported, exportList } from './export-list.ts'
+import { sharedItems } from './shared-views.ts'
 import type { ListState } from './use-list.tsx'
 
 const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => void }>(
@@ -16,14 +21,23 @@ const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => vo
 
 export type ViewsState = Exported & Pick<ListState<AnyList>, 'setSearch'>
 
-/** The menu of a list's views: opens, saves and deletes them, and exports what is shown. */
+/**
+ * The menu of a list's views, the user's own and those that users share: opens, saves and deletes
+ * them, and exports what is shown.
+ */
 export default function ViewsMenu({
   state,
   ...menu
 }: Omit<MenuViewProps, 'items'> & { state: ViewsState }) {
   const { list, search, setSearch } = state
-  const { views, setViews } = useTablePreferences(tableOf(list))
+  const table = tableOf(list)
+  const { views, setViews } = useTablePreferences(table)
+  const { data, error } = useQuery(
+    query(sharedViewList, { query: { list: table, per_page: mostSharedViews } }),
+  )
+  const userId = useUser()?.id
   const now = viewOf(list, search)
+  const worth = Object.keys(now).length === 0 ? no('Filter or sort the list first') : yes
   const shown = views.find((view) => sameView(view.search, now))
   const forget = (view: SavedView) => {
     setViews((kept) => kept.filter((one) => one.name !== view.name))
@@ -31,20 +45,22 @@ export default function ViewsMenu({
       undo: () => setViews((kept) => [...kept.filter((one) => one.name !== view.name), view]),
     })
   }
+  const shared = sharedItems(state, { now, views: data?.items, error, userId, worth })
   const items: MenuItem[] = [
     ...views.map((view) => ({
       label: view.name,
       run: () => setSearch(showing(list, view.search), { push: true }),
       checked: view === shown,
     })),
-    ...(views.length > 0 ? (['rule'] as const) : []),
+    ...shared.open,
+    ...(views.length > 0 || shared.open.length > 0 ? (['rule'] as const) : []),
     {
       label: 'Save this view',
       icon: 'add',
       ...(shown !== undefined
         ? { can: no(`This view is saved as ${shown.name}`) }
-        : Object.keys(now).length === 0
-          ? { can: no('Filter or sort the list first') }
+        : !worth.ok
+          ? { can: worth }
           : views.length >= viewLimits.views && {
               can: no(`You have ${viewLimits.views} views of this list: delete one first`),
             }),
@@ -57,6 +73,7 @@ export default function ViewsMenu({
     ...(shown === undefined
       ? []
       : [{ label: `Delete ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
+    ...shared.acts,
     ...(canExport(list)
       ? ([
           'rule',

@@ -7,10 +7,11 @@ import {
   type FreeFilter,
   filtersOf as declaredFilters,
   type ItemOf,
+  tableOf,
 } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
-import { isNarrowed, type ListSearch, tableOf, widened } from '../../lib/list-search.ts'
+import { isNarrowed, type ListSearch, widened } from '../../lib/list-search.ts'
 import type { SetSearch } from '../../lib/router.ts'
 import { sentence } from '../../lib/text.ts'
 import { useMedia } from '../../lib/use-media.ts'
@@ -72,6 +73,7 @@ export function useList<L extends AnyList>(
 }
 export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 
+const OpenSharedView = later(() => import('./OpenSharedView.tsx'))
 const LabelSelector = later(() => import('../labels/LabelSelector.tsx'))
 const Selector = (props: ComponentProps<typeof LabelSelector>) => (
   <Suspense fallback={null}>
@@ -138,8 +140,10 @@ export function ListToolbar<L extends AnyList>({
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
   const saved = <SavedViews state={state} />
+  const { view } = search
   return (
     <div className="toolbar">
+      <Suspense>{view && <OpenSharedView state={state} id={view} />}</Suspense>
       <Search
         label={`Search ${many}`}
         placeholder={placeholder}

@@ -13,6 +13,8 @@ import type { MenuViewProps } from './MenuView.tsx'
 import { after } from './Tooltip.tsx'
 
 export interface MenuChoice extends Action {
+  /** Tells items with the same label apart. */
+  id?: string
   /** Makes the item a checkbox. */
   checked?: boolean
   /** Shown below the label. */

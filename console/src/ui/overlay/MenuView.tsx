@@ -272,7 +272,7 @@ function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
           <SubMenu key={item.label} item={item} onClose={onClose} />
         ) : (
           <Item
-            key={item.label}
+            key={item.id ?? item.label}
             item={item}
             onClose={onClose}
             saidAt={shared !== null && refusedBecause(item) === shared ? id : undefined}
