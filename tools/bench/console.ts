@@ -24,7 +24,7 @@ export const pageBudgets = {
   // column, a filter, schemas and the names of their dialogs' files, but not the dialogs.
   servers: { bytes: 148_650, requests: 20 },
   // Each kind of operation adds its row, which takes about 100 bytes.
-  createCluster: { bytes: 182_100, requests: 35 },
+  createCluster: { bytes: 182_300, requests: 35 },
 } as const
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
 
