@@ -30,7 +30,7 @@ let csv = ''
 
 /** Calls about accounts, alerts and storage: none of their objects is a cluster's. */
 const elsewhere =
-  /^\/v1\/(?:session|sessions|authorize|password-reset|users|invitations|waitlist|tokens|channels|alert-rules|deliveries|stores|backups|backup-schedule)(?:\/|$)/
+  /^\/v1\/(?:session|sessions|authorize|password-reset|users|invitations|waitlist|tokens|channels|alert-rules|deliveries|stores|views|backups|backup-schedule)(?:\/|$)/
 
 type Ask = () => { params?: object; query?: object; body?: object }
 const ofCluster = (more: object = {}): Ask => {
@@ -143,6 +143,10 @@ const possible: Readonly<Record<string, string>> = {
   snapshotVerify: spare,
   subnetCreate: another,
   subnetRemove: assigned,
+  templateCreate: another,
+  templatePlan: reads,
+  templateRemove: another,
+  templateUpdate: another,
 }
 
 beforeAll(async () => {
