@@ -13,7 +13,7 @@ import { longTests } from '../../tools/testing/length.ts'
 import { startInstallation } from './testing/killing.ts'
 
 const installation = await startInstallation({
-  servers: longTests ? 34 : 14,
+  servers: longTests ? 36 : 16,
   seed: 'kill-changes',
   special: { 1: withDisks, 2: withDisks },
 })

@@ -2,6 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
+import { operationList } from '#contract/operations.ts'
+import { serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
 import { type Server, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { spread } from '../../../../tools/testing/length.ts'
@@ -32,9 +34,9 @@ export function killResets({ site, call, killedAt }: Installation): () => Promis
     const cases = spread(ofWorkers, 1).map((one, i) => ({ ...one, node: 4 + i }))
     /**
      * Numbers of control planes and workers that are still in the cluster. Every case removes one
-     * server.
+     * server, and the act on many servers the last two.
      */
-    const left = { control_planes: 3, workers: 1 + cases.length }
+    const left = { control_planes: 3, workers: 3 + cases.length }
 
     beforeAll(async () => {
       nodes = await site.take(call, left.control_planes + left.workers)
@@ -43,7 +45,8 @@ export function killResets({ site, call, killedAt }: Installation): () => Promis
       cluster = made.cluster
     }, 90_000)
 
-    const serverOf = (node: Server) => patiently(() => call(serverGet, { params: { id: node.id } }))
+    const serverOf = (node: Pick<Server, 'id'>) =>
+      patiently(() => call(serverGet, { params: { id: node.id } }))
     const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promise<T> => {
       for (const end = Date.now() + 45_000; ;) {
         const value = await ask()
@@ -100,6 +103,36 @@ export function killResets({ site, call, killedAt }: Installation): () => Promis
       )
       expect(await serverOf(server)).toMatchObject({ status: 'deleted', cluster: null })
       left.control_planes--
+      await staysReady()
+    })
+
+    test('an act on many servers interrupted by kill −9 after it has begun with the first resets each server once, and has every result', async () => {
+      const chosen = nodes.slice(-2)
+      const plan = await call(serverBulkPlan, {
+        body: { act: { kind: 'reset' }, node_ids: chosen.map(({ id }) => id) },
+      })
+      const { operation } = await killedAt('bulk-begun:after', () =>
+        call(serverBulk, {
+          body: {
+            act: plan.act,
+            items: plan.items.map(({ id, version }) => ({ id, version })),
+            expected: 2,
+          },
+        }),
+      )
+      const end = await ended(call, operation.id)
+      expect({
+        status: end.status,
+        steps: end.steps.map(({ node_id, status }) => [node_id, status]),
+      }).toEqual({ status: 'done', steps: plan.items.map(({ id }) => [id, 'done']) })
+      const { servers } = await site.simulator.counters()
+      for (const { id, identity } of chosen) {
+        expect(await serverOf({ id })).toMatchObject({ status: 'maintenance', cluster: null })
+        expect(servers.find((s) => s.uuid.toLowerCase() === identity.uuid)!.resets).toBe(1)
+        const resets = await call(operationList, { query: { target: id, kind: 'serverReset' } })
+        expect(resets.items.map((o) => o.status)).toEqual(['done'])
+      }
+      left.workers -= chosen.length
       await staysReady()
     })
 
