@@ -188,6 +188,20 @@ test('operation cancel and retry print the new state', async () => {
   })
 })
 
+test('a command with --wait waits also if Steelyard is busy right after it began', async () => {
+  const busy = new Problem('unavailable', 'Server busy')
+  const { api, cli } = await watching([busy, busy, story[3]!])
+  api.on(operationRetryDisks, () => ({ items: [] }))
+  api.on(operationRetry, () => anOperation({ status: 'pending' }))
+  const ran = await cli.run(`operation retry ${id(70)} --wait`)
+  expect(ran).toMatchObject({
+    exit: 0,
+    err: expect.stringContaining(
+      'Server busy. Trying again.\nSteelyard answers again.\n',
+    ) as string,
+  })
+})
+
 test('operation retry asks for the name of the disk that would be wiped, and sends it', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])
   const by = { wwid: 'naa.1', serial: 'S1', content: 'ext4 "data"' }

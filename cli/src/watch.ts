@@ -47,8 +47,8 @@ const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > most
 /**
  * Shows the steps of an operation until it has ended. Resolves to its last state and the exit code.
  * Ctrl-C ends only this function, not the operation. With `print` json, each change is one line of
- * JSON on standard output; otherwise lines of text, on standard error if standard output is needed
- * for something else.
+ * JSON on standard output; otherwise lines of text, on standard error (`err`) after a command that
+ * has started the operation and needs standard output for its own result.
  */
 export async function watch(
   { terminal, api, line: machineLine }: Pick<Context, 'terminal' | 'api' | 'line'>,
@@ -97,8 +97,10 @@ export async function watch(
       if (hasEnded(operation)) break
     } catch (e) {
       if (signal.aborted) break
-      // No retry before the first response, because the address may be wrong.
-      if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
+      if (!(e instanceof CliError) || e.exit !== 'unreachable') throw e
+      // No retry before the first response, because the address may be wrong. That of a command
+      // which has started the operation is right.
+      if (operation === null && print !== 'err') throw e
       if (silentSince === null)
         terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
       silentSince ??= terminal.now()
