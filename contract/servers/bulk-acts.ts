@@ -44,6 +44,9 @@ export const bulkStep = (kind: BulkActKind, serverId: string): string => `act/${
 /** The act of an operation on many servers. */
 export const bulkKindOf = ({ steps }: { readonly steps: readonly { readonly key: string }[] }) =>
   steps[0]!.key.split('/')[1] as BulkActKind
+/** The name of the server of a step, with which its title ends. */
+export const bulkServerName = ({ title }: { readonly title: string }, kind: BulkActKind): string =>
+  title.slice(bulkActs[kind].title.length + 1)
 
 interface Left {
   readonly steps: readonly { readonly node_id: string | null; readonly status: string }[]

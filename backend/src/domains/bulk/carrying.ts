@@ -6,7 +6,13 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
-import { type BulkAct, bulkActs, bulkKindOf, bulkStep } from '#contract/servers/bulk.ts'
+import {
+  type BulkAct,
+  bulkActs,
+  bulkKindOf,
+  bulkServerName,
+  bulkStep,
+} from '#contract/servers/bulk.ts'
 import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
@@ -219,7 +225,9 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       const steps = new Map(operation.steps.map((s) => [s.key, s]))
       const open = (await store.itemsOf(db, operation.id)).flatMap((item): Item[] => {
         const step = steps.get(bulkStep(turn.act.kind, item.server_id))
-        return step === undefined || isOver(step) ? [] : [{ ...item, name: nameIn(step, act) }]
+        return step === undefined || isOver(step)
+          ? []
+          : [{ ...item, name: bulkServerName(step, act.kind) }]
       })
       const lanes = [...Map.groupBy(open, (item) => item.cluster_id).values()]
       const results = await Promise.all(
@@ -233,7 +241,3 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
     },
   }
 }
-
-/** The server's name, with which the title of its step ends. */
-const nameIn = ({ title }: Step, { kind }: BulkAct): string =>
-  title.slice(bulkActs[kind].title.length + 1)

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
+import { bulkKindOf, bulkServerName } from '#contract/servers/bulk-acts.ts'
 import { sharedPatchServers } from '#contract/shared-patches/shared-patches.ts'
 import { CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
@@ -75,7 +76,10 @@ function Shown({ operation: o }: { operation: Operation }) {
       <PageHeader name={title} status={<StatusDot tone={tone}>{word}</StatusDot>}>
         <Facts
           rows={[
-            [kindOf[target.kind], page === null ? target.name : <a href={page}>{target.name}</a>],
+            [
+              o.kind === 'serverBulk' ? 'Servers' : kindOf[target.kind],
+              page === null ? target.name : <a href={page}>{target.name}</a>,
+            ],
             ['Requested by', o.created_by],
             ['Requested', <Time key="at" at={o.created_at} />],
             o.starts_at !== null &&
@@ -101,12 +105,24 @@ function Shown({ operation: o }: { operation: Operation }) {
       <OperationTimeline
         operation={o}
         cluster={cluster}
-        servers={patched?.items.map(({ server: { id, name } }) => ({ node_id: id, name }))}
+        servers={
+          o.kind === 'serverBulk'
+            ? serversOf(o)
+            : patched?.items.map(({ server: { id, name } }) => ({ node_id: id, name }))
+        }
         ownPage
       />
     </>
   )
 }
+
+/** The servers of an act on many. */
+const serversOf = (o: Operation) =>
+  o.steps.flatMap((step) =>
+    step.node_id === null
+      ? []
+      : [{ node_id: step.node_id, name: bulkServerName(step, bulkKindOf(o)) }],
+  )
 
 const kindOf: Readonly<Record<Operation['target']['kind'], string>> = {
   cluster: 'Cluster',

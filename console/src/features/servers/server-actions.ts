@@ -1,5 +1,6 @@
 /** Actions on servers, for row menu, page header, bulk bar and ⌘K. */
 import { clusterCreate } from '#contract/clusters/clusters.ts'
+import type { BulkActKind } from '#contract/servers/bulk.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import {
   type MachineCommand,
@@ -33,6 +34,7 @@ import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { editServerName, quarantineServer } from '../../layout/modals.ts'
+import { bulkServers } from '../../layout/operations/bulk-servers.ts'
 import { anyAble, type ItemResult } from './dialogs/bulk.ts'
 import {
   assignDatacenter,
@@ -144,6 +146,20 @@ const free = (s: ListedServer): Verdict =>
     ? yes
     : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
+/** An act that is planned for all chosen servers, and becomes one operation. */
+const bulk = (
+  label: string,
+  kind: BulkActKind,
+  servers: readonly ListedServer[],
+  judge: (s: ListedServer) => Verdict,
+): Action => ({
+  label,
+  icon: kind === 'reset' ? 'swap' : 'refresh',
+  danger: kind === 'reset',
+  can: all(allowed(serverUpdate), anyAble(servers, judge)),
+  run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
+})
+
 /** `done` receives the result of each server. */
 export const bulkActions = (
   servers: readonly ListedServer[],
@@ -167,6 +183,9 @@ export const bulkActions = (
     can: all(allowed(serverUpdate), anyAble(servers, canLabelServer)),
     run: () => labelServers({ servers, done }),
   },
+  bulk('Reboot', 'reboot', servers, canCommandServer),
+  bulk('Restart kubelet', 'restart_kubelet', servers, canCommandServer),
+  bulk('Reset', 'reset', servers, canResetServer),
   {
     label: 'Remove',
     icon: 'trash',

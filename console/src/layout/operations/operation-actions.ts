@@ -22,6 +22,7 @@ import { reasonOf } from '../../lib/reason.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { retryWithDisks, showClusterKey } from '../modals.ts'
+import { bulkServers } from './bulk-servers.ts'
 import { refreshOperations } from './operation-queries.ts'
 import { cancelText, hasBegun } from './operation-state.ts'
 
@@ -104,12 +105,21 @@ export const operationActions = (o: Operation, cluster: Cluster | undefined): Ac
         },
       ]
     : []),
-  ...only(o.status === 'failed' && (hasBegun(o) || !isClusterChange(o.kind)), {
-    label: 'Retry',
+  ...only(o.kind === 'serverBulk' && hasEnded(o) && o.status !== 'done', {
+    label: 'Try the failed again',
     icon: 'refresh',
-    can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued(o))),
-    run: () => retry(o),
+    can: mayChange(o),
+    run: () => bulkServers({ failed: o }),
   }),
+  ...only(
+    o.kind !== 'serverBulk' && o.status === 'failed' && (hasBegun(o) || !isClusterChange(o.kind)),
+    {
+      label: 'Retry',
+      icon: 'refresh',
+      can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued(o))),
+      run: () => retry(o),
+    },
+  ),
   ...(isClusterChange(o.kind) &&
   cluster !== undefined &&
   (o.status === 'cancelled' || o.status === 'failed')

@@ -1,0 +1,214 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Operation } from '#contract/operations.ts'
+import { no, yes } from '#contract/rule.ts'
+import {
+  type BulkActKind,
+  bulkActs,
+  bulkKindOf,
+  type BulkItem,
+  type BulkPlan,
+  bulkLimit,
+  serverBulk,
+  serverBulkPlan,
+  tooManyServers,
+} from '#contract/servers/bulk.ts'
+import { devicePath, diskName } from '#contract/servers/disks.ts'
+import { count, counted } from '#contract/words.ts'
+import { call } from '../../../api/client.ts'
+import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
+import { navigate } from '../../../lib/router.ts'
+import { curlOf } from '../../../lib/shell.ts'
+import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { fieldsFor } from '../../../ui/form/fields.tsx'
+import { FormDialog } from '../../../ui/form/FormDialog.tsx'
+import { useForm } from '../../../ui/form/use-form.ts'
+import { useDialog } from '../../../ui/overlay/dialogs.ts'
+import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import css from './BulkServers.module.css'
+import { refreshServers } from '../server-queries.ts'
+
+const blank = { typed: '', keep: false }
+const { Text, Check } = fieldsFor<typeof blank>()
+
+/**
+ * The chosen servers, or the earlier act of which the servers that it did not reach, or that failed,
+ * are tried again.
+ */
+type Props =
+  | { kind: BulkActKind; node_ids: readonly string[] }
+  | { failed: Pick<Operation, 'id' | 'steps'> }
+
+/** What an act on many servers would do, and its confirmation. */
+export default function BulkServers(props: Props) {
+  const kind = 'failed' in props ? bulkKindOf(props.failed) : props.kind
+  const of = 'failed' in props ? { failed_of: props.failed.id } : { node_ids: [...props.node_ids] }
+  const { close } = useDialog()
+  const isTooMany = 'node_ids' in of && of.node_ids.length > bulkLimit
+  const {
+    data: plan,
+    error,
+    refetch,
+  } = useQuery({
+    // Not the name of the call: an event would replace the plan that the person is reading.
+    queryKey: ['bulkPlan', kind, of],
+    queryFn: ({ signal }) => call(serverBulkPlan, { body: { act: { kind }, ...of } }, signal),
+    enabled: !isTooMany,
+    // A plan is about this moment: the next opening makes another one.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+  const { title, danger } = bulkActs[kind]
+  const able = plan?.items.filter((one) => one.ok) ?? []
+  const expected = plan?.expected ?? null
+  const form = useForm({
+    initial: blank,
+    read: ({ keep }) => ({
+      ok: true,
+      body: {
+        act: { kind, keep_workload_disks: keep },
+        items: able.map(({ id, version }) => ({ id, version })),
+        ...(expected !== null && { expected }),
+      },
+    }),
+    send: async (body, key) => {
+      try {
+        return await call(serverBulk, { body }, { key })
+      } catch (problem) {
+        // Every server may have changed: the next try is about what the person sees then.
+        await refetch()
+        throw problem
+      }
+    },
+    done: async ({ operation }) => {
+      await refreshServers()
+      close()
+      void navigate(paths.operation(operation.id))
+    },
+  })
+  const { typed, keep } = form.values
+  const isTyped = expected === null || typed.trim() === String(expected)
+  const can =
+    plan === undefined
+      ? no('There is no plan yet')
+      : able.length === 0
+        ? no('Every server refuses this')
+        : isTyped
+          ? yes
+          : no(`Type ${expected} first`)
+  const them = able.length === 1 ? able[0]!.name : counted(able.length, 'server')
+  return (
+    <FormDialog
+      form={form}
+      width="44rem"
+      title={plan === undefined ? title : `${title}: ${them}`}
+      submit={title}
+      danger={danger}
+      can={can}
+      command={
+        form.read.ok && <AsCommand api={curlOf(serverBulk, {}, form.read.body)} complete={can.ok} />
+      }
+    >
+      {(isTooMany || error) && (
+        <Alert tone="danger">{isTooMany ? `${tooManyServers}.` : reasonOf(error)}</Alert>
+      )}
+      {plan === undefined ? (
+        !isTooMany &&
+        !error && (
+          <p className="fs13 t2" role="status">
+            Making the plan…
+          </p>
+        )
+      ) : (
+        <Plan plan={plan} keep={keep} />
+      )}
+      {kind === 'reset' && able.length > 0 && (
+        <Check name="keep" label="Keep the content of the workload disks" />
+      )}
+      {expected !== null && able.length > 0 && (
+        <Text
+          name="typed"
+          label={
+            <>
+              Type the number of servers to confirm: <span className="mono">{expected}</span>
+            </>
+          }
+        />
+      )}
+    </FormDialog>
+  )
+}
+
+/** What the act means, and each server with its verdict, refusals first. */
+function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
+  const { act, items, refused, warnings } = plan
+  return (
+    <>
+      <p className="fs13 t2">
+        {act.kind === 'remove'
+          ? 'Nothing is wiped. Each server is kept in the history as deleted.'
+          : 'The servers of a cluster follow each other, in this order. A server that refuses stops no other.'}
+        {act.kind === 'reset' &&
+          ' Each leaves its cluster and is wiped, except for Talos itself. This can’t be undone.'}
+      </p>
+      {warnings.length > 0 && (
+        <Alert tone="warn">
+          {warnings.map((one) => (
+            <p key={one}>{one}.</p>
+          ))}
+        </Alert>
+      )}
+      {refused > 0 && (
+        <Alert tone="warn">
+          {count(refused)} of {counted(items.length, 'server')} can’t take part, and{' '}
+          {refused === 1 ? 'stays as it is' : 'stay as they are'}.
+        </Alert>
+      )}
+      <ul className={css['items']} aria-label="Plan" {...(items.length > 6 && { tabIndex: 0 })}>
+        {items
+          .toSorted((a, b) => Number(a.ok) - Number(b.ok))
+          .map((one) => (
+            <Item key={one.id} item={one} keep={keep} />
+          ))}
+      </ul>
+    </>
+  )
+}
+
+function Item({ item, keep }: { item: BulkItem; keep: boolean }) {
+  const { name, cluster, role, ok, reason, warnings, disks } = item
+  // The first one is the system disk.
+  const wiped = keep ? disks.slice(0, 1) : disks
+  return (
+    <li>
+      <span>
+        <b className="strong">{name}</b>
+        <span className="fs12 t3">
+          {cluster === null
+            ? 'No cluster'
+            : `${role === 'control_plane' ? 'Control plane' : 'Worker'} of ${cluster.name}`}
+        </span>
+      </span>
+      <span>
+        {!ok && (
+          <StatusDot tone="danger" whole why={reason}>
+            Refused
+          </StatusDot>
+        )}
+        {wiped.map((disk) => (
+          <span key={disk.id} className="fs12 t2">
+            Wipes <span className="mono">{devicePath(disk.id)}</span> {diskName(disk)}
+          </span>
+        ))}
+        {warnings.map((one) => (
+          <StatusDot key={one} tone="warn" whole why={one}>
+            Warning
+          </StatusDot>
+        ))}
+        {ok && disks.length === 0 && warnings.length === 0 && (
+          <StatusDot tone="ok">Allowed</StatusDot>
+        )}
+      </span>
+    </li>
+  )
+}

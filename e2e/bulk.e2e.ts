@@ -1,0 +1,172 @@
+/**
+ * Acts on many servers in the browser: the plan with a result per server, what begins, and those
+ * that failed tried again.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
+import {
+  onlyInCluster,
+  serverCommands,
+  serverGet,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
+import { type Installation, startInstallation, untilReady } from './installation.ts'
+import { keysOf } from './keys.ts'
+import { makeCluster } from './small-cluster.ts'
+
+let installation: Installation
+let browser: Browser
+let page: Page
+let errors: string[]
+let cluster: Cluster
+let controlPlane: Cluster['servers'][number]
+let worker: Cluster['servers'][number]
+/** Name of a server without a cluster. */
+let spare: string
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;({ page, errors } = await open(browser, installation.url))
+  const made = await makeCluster(installation, 'poz-bulk-01')
+  spare = made.spare.name
+  await signIn(page)
+  await untilReady(installation, made.cluster.id)
+  cluster = await installation.call(clusterGet, { params: { id: made.cluster.id } })
+  controlPlane = cluster.servers.find((m) => m.role === 'control_plane')!
+  worker = cluster.servers.find((m) => m.role === 'worker')!
+}, 180_000)
+afterAll(async () => {
+  await closePages()
+  await installation?.stop()
+})
+inOneStory(() => ({ page, errors }))
+
+const bar = () => page.getByRole('region', { name: 'Selection' })
+const dialog = (title: string) => page.getByRole('dialog', { name: title })
+const plan = (title: string) =>
+  dialog(title).getByRole('list', { name: 'Plan' }).getByRole('listitem')
+const steps = (title: string | RegExp) =>
+  page.getByRole('list', { name: title }).getByRole('listitem')
+/** Opens the list and selects servers in it. */
+async function select(names: readonly string[], query = ''): Promise<void> {
+  await page.goto(`/infra/servers${query}`)
+  for (const name of names)
+    await page
+      .getByRole('table', { name: 'Servers' })
+      .getByRole('checkbox', { name: `Select ${name}` })
+      .check({ force: true })
+}
+/** Checks and pictures of what is shown, at two widths in both themes. */
+async function look(what: string): Promise<void> {
+  for (const width of [375, 1280])
+    for (const theme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+      await expectAccessible(page, `${what} at ${width} px, ${theme}`)
+      await shot(page, `${what.replaceAll(' ', '-')}-${width}-${theme}`)
+    }
+}
+
+test(
+  'three servers are rebooted: the plan shows a refusal, the operation the result of each server, and the failed one is tried again',
+  { timeout: 400_000 },
+  async () => {
+    // Slow enough that a restart is seen: one that no query saw counts as over after a minute.
+    await installation.hurry(8)
+    await select([controlPlane.name, worker.name, spare])
+    await bar().getByRole('button', { name: 'Reboot', exact: true }).click()
+    const title = 'Reboot: 2 servers'
+    await expect.poll(() => plan(title).count()).toBe(3)
+    await plan(title).filter({ hasText: spare }).getByText(onlyInCluster).waitFor()
+    await dialog(title).getByText('1 of 3 servers can’t take part, and stays as it is.').waitFor()
+    await dialog(title).getByText(`${cluster.name} has one control plane`).waitFor()
+    await look('plan of a reboot')
+    // Somebody else reboots the worker after the plan, so its turn is refused.
+    await installation.call(serverCommands.serverReboot, { params: { id: worker.node_id } })
+    await dialog(title).getByRole('button', { name: 'Reboot' }).click()
+    await page.waitForURL(/\/operations\//)
+    await expect.poll(() => steps(/reboot of 2 servers/).count()).toBe(2)
+    await page
+      .getByRole('heading', { name: /reboot of 2 servers/ })
+      .first()
+      .waitFor()
+    await page.getByText(/step \d of 2, /).waitFor()
+    await page
+      .getByText(/1 of 2 servers was not rebooted/)
+      .first()
+      .waitFor({ timeout: 150_000 })
+    await steps(/reboot of 2 servers/)
+      .getByRole('link', { name: worker.name })
+      .waitFor()
+    await look('act on many of which one failed')
+    await expect
+      .poll(
+        async () =>
+          (await installation.call(serverGet, { params: { id: worker.node_id } })).operation_id,
+        { timeout: 150_000 },
+      )
+      .toBeNull()
+    await page.getByRole('button', { name: 'Try the failed again' }).click()
+    const again = `Reboot: ${worker.name}`
+    await expect.poll(() => plan(again).count()).toBe(1)
+    await dialog(again).getByRole('button', { name: 'Reboot' }).click()
+    await page
+      .getByRole('heading', { name: /reboot of 1 server/ })
+      .first()
+      .waitFor()
+    await page.getByText(/^done in/).waitFor({ timeout: 150_000 })
+    expect(await page.getByRole('button', { name: 'Try the failed again' }).count()).toBe(0)
+    await installation.hurry(20)
+  },
+)
+
+test('all servers that match are chosen over the pages of the list', async () => {
+  await select([], '?size=5')
+  await page
+    .getByRole('checkbox', { name: /^Select / })
+    .nth(1)
+    .check({ force: true })
+  await bar().getByRole('button', { name: 'Select all 12' }).click()
+  await bar().getByText('12 selected').waitFor()
+  await bar().getByRole('button', { name: 'Restart kubelet' }).click()
+  const title = 'Restart kubelet: 2 servers'
+  await expect.poll(() => plan(title).count()).toBe(12)
+  await dialog(title).getByText('10 of 12 servers can’t take part, and stay as they are.').waitFor()
+  await dialog(title).getByRole('button', { name: 'Cancel' }).click()
+})
+
+test('a reset by keyboard alone needs the number, and refuses a server that has changed since the plan', async () => {
+  const { key, type, focusedIn, tabTo, enter } = keysOf(page)
+  await select([worker.name])
+  await enter(bar().getByRole('button', { name: 'Reset', exact: true }))
+  const title = `Reset to maintenance: ${worker.name}`
+  const submit = dialog(title).getByRole('button', { name: 'Reset to maintenance' })
+  await focusedIn(dialog(title))
+  await plan(title).getByText(worker.install_disk!).waitFor()
+  await look('plan of a reset')
+  const number = dialog(title).getByRole('textbox', { name: 'Type the number of servers' })
+  await tabTo(number)
+  await type('2')
+  await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
+  await key('Backspace')
+  await type('1')
+  // The server changes between the plan and the start.
+  await installation.call(serverUpdate, {
+    params: { id: worker.node_id },
+    body: { notes: 'Its fan hums' },
+  })
+  await enter(submit)
+  await dialog(title)
+    .getByRole('alert')
+    .getByText(`${worker.name}: It has changed since it was planned`)
+    .waitFor()
+  // The plan is made again, so the next try is about the server as it is now.
+  await focusedIn(dialog(title))
+  await enter(submit)
+  await page.waitForURL(/\/operations\//)
+  await page.getByText(/^done in/).waitFor()
+  const server = await installation.call(serverGet, { params: { id: worker.node_id } })
+  expect(server).toMatchObject({ status: 'maintenance', cluster: null })
+})
