@@ -44,6 +44,7 @@ import { furnishRacks } from './screens/racks.ts'
 import type { Screen, World } from './screens/screen.ts'
 import { screens } from './screens/screens.ts'
 import { furnishSharedPatches } from './screens/shared-patches.ts'
+import { furnishTemplates } from './screens/templates.ts'
 import { walkAsViewer } from './viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */
@@ -217,6 +218,7 @@ async function furnish(): Promise<World> {
   const network = await furnishNetwork(installation, ready)
   const racks = await furnishRacks(installation, controlPlane)
   const patches = await furnishSharedPatches(installation, ready)
+  await furnishTemplates(installation, ready)
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
   return {
     ...joining,

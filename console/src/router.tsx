@@ -31,6 +31,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/clusters/$id/change/$kind': () => import('./routes/infra.clusters.$id.change.$kind.tsx'),
   '/infra/racks': () => import('./routes/racks/infra.racks.tsx'),
   '/infra/racks/$id': () => import('./routes/racks/infra.racks.$id.tsx'),
+  '/infra/templates': async () => (await patches()).templates,
   '/infra/patches': async () => (await patches()).list,
   '/infra/patches/create': async () => (await patches()).create,
   '/infra/patches/$id': async () => (await patches()).one,

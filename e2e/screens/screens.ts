@@ -14,6 +14,7 @@ import { peopleScreens } from './people.ts'
 import { rackScreens } from './racks.ts'
 import type { Screen } from './screen.ts'
 import { sharedPatchScreens } from './shared-patches.ts'
+import { templateScreens } from './templates.ts'
 
 export const screens: readonly Screen[] = [
   {
@@ -364,6 +365,7 @@ export const screens: readonly Screen[] = [
   ...networkScreens,
   ...rackScreens,
   ...sharedPatchScreens,
+  ...templateScreens,
   ...peopleScreens,
   ...marketplaceScreens,
 

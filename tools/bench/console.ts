@@ -18,14 +18,14 @@ export function launch(): Promise<Browser> {
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
   // The first script lists all pages; each costs about 30 bytes. Shared patches are four pages.
-  signIn: { bytes: 97_250, requests: 12 },
+  signIn: { bytes: 97_320, requests: 12 },
   // With the time of the server, from which ages come (`lib/time/server-time.ts`).
   // The places of servers in racks add a column, a filter and a field. Labels and quarantine add a
   // column, a filter, schemas and the names of their dialogs' files, but not the dialogs.
   servers: { bytes: 148_850, requests: 20 },
   // Each kind of operation adds its row, which takes about 100 bytes. The file names of a dialog are
   // in the script of all pages, and take as much.
-  createCluster: { bytes: 182_450, requests: 35 },
+  createCluster: { bytes: 182_480, requests: 35 },
 } as const
 type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: number }>
 

@@ -53,6 +53,7 @@ export const paths = {
   ) => address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   racks: page('/infra/racks'),
   rack: (id: string) => address('/infra/racks/$id', { id }),
+  templates: page('/infra/templates'),
   sharedPatches: page('/infra/patches'),
   createSharedPatch: '/infra/patches/create',
   /** `act`: `roll-out` opens the dialog of a roll-out. */

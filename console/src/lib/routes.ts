@@ -66,6 +66,7 @@ export const routes = {
   },
   '/infra/racks': page('Racks'),
   '/infra/racks/$id': { crumb: { query: 'rackGet', list: 'rackList' }, search: none },
+  '/infra/templates': page('Templates'),
   '/infra/patches': page('Shared Patches'),
   '/infra/patches/create': { crumb: 'Create Patch', search: none },
   '/infra/patches/$id': {

@@ -12,7 +12,7 @@ import {
 } from '#contract/templates/templates.ts'
 import { problemsText } from '../../apply/show.ts'
 import { readDocuments } from '../../apply/files.ts'
-import { documentsText } from '../../apply/write.ts'
+import { documentsText } from '#contract/apply/write.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../../command.ts'
 import { CliError } from '../../exit.ts'

@@ -4,6 +4,7 @@ import {
   canDownloadKubeconfig,
   canDownloadTalosconfig,
   type Cluster,
+  clusterCreate,
   clusterDelete,
   clusterKubeconfig,
   clusterTalosconfig,
@@ -20,6 +21,7 @@ import { navigate } from '../../lib/router.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 
 const save = (what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<unknown> =>
   download(
@@ -30,6 +32,10 @@ const save = (what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<unknown> 
 
 export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void =>
   void showClusterKey({ clusterIds: clusters.map((c) => c.id) })
+
+const saveAsTemplate = dialog<{ cluster: Pick<Cluster, 'id' | 'name'> }>(
+  () => import('./templates/SaveAsTemplate.tsx'),
+)
 
 export const kubeconfigAction = (c: Cluster): Action => ({
   label: 'Kubeconfig',
@@ -76,6 +82,13 @@ export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
     can: allowed(clusterUpdate),
     run: () => editLabels({ of: labelledOf('cluster', c) }),
   },
+  ...only(from === 'page', {
+    label: 'Save as template',
+    icon: 'bookmark',
+    // The same permission as of `templateCreate`, whose schemas are in the dialog's file.
+    can: allowed(clusterCreate),
+    run: () => saveAsTemplate({ cluster: c }),
+  }),
   {
     label: 'Delete',
     icon: 'trash',

@@ -98,6 +98,12 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
           hint: 'one patch for many servers',
           to: paths.sharedPatches(),
         },
+        {
+          label: 'Templates',
+          icon: 'bookmark',
+          hint: 'make clusters like others',
+          to: paths.templates(),
+        },
         { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
         { label: 'Findings', icon: 'alert', hint: 'what is wrong', to: paths.findings() },
         { label: 'Operations', icon: 'grip', to: paths.operations() },

@@ -1,6 +1,11 @@
-/** The pages of shared patches. One file, because each file costs bytes in the first script. */
+/**
+ * The pages of shared patches and of templates of clusters. One file, because each file costs bytes
+ * in the first script.
+ */
 import { everyCluster } from '../../api/every.ts'
 import type { PageModule } from '../../api/page.ts'
+import { templatesQuery } from '../../features/clusters/templates/template-queries.ts'
+import { TemplatesPage } from '../../features/clusters/templates/TemplatesPage.tsx'
 import {
   patchServersQuery,
   sharedPatchesQuery,
@@ -42,4 +47,9 @@ export const edit: PageModule<'/infra/patches/$id/edit'> = {
     void client.prefetchQuery(patchServersQuery(params.id))
   },
   Page: ({ params: { id } }) => <SharedPlace key={id} id={id} />,
+}
+
+export const templates: PageModule<'/infra/templates'> = {
+  load: ({ search, client }) => client.prefetchQuery(templatesQuery(search)),
+  Page: TemplatesPage,
 }

@@ -171,6 +171,7 @@ export function ClustersPage({
         placeholder="Name, datacenter, version or status"
         options={options}
       >
+        <ActionButton label="Templates" to={paths.templates()} />
         <ActionButton label="Shared patches" to={paths.sharedPatches()} />
         <Menu
           label="Actions"

@@ -1,0 +1,46 @@
+/** What a template holds, in words. */
+import { diskRuleSaid } from '#contract/templates/needs.ts'
+import { type NewTemplate, sizeSaid } from '#contract/templates/templates.ts'
+import { counted } from '#contract/words.ts'
+
+type Role = NewTemplate['control_planes']
+
+/** "16 cores, 64 GiB, 2 disks (NVME)"; empty if any server will do. */
+const needsSaid = ({ cores, memory_gib, disks, labels }: Role['needs']): string =>
+  [
+    ...(cores === undefined ? [] : [counted(cores, 'core')]),
+    ...(memory_gib === undefined ? [] : [`${memory_gib} GiB`]),
+    ...disks.map(({ count, ...rule }) => {
+      const said = diskRuleSaid(rule)
+      return counted(count, 'disk') + (said === '' ? '' : ` (${said})`)
+    }),
+    ...(labels === undefined ? [] : [`labels ${labels}`]),
+  ].join(', ')
+
+/** The parts of a template with their contents. Parts that are empty are left out. */
+export function partsOf(template: NewTemplate): (readonly [part: string, said: string])[] {
+  const { control_planes, workers } = template
+  const patches = [control_planes.patch, workers.patch].flatMap((p) => p?.name ?? [])
+  const parts = [
+    ['Servers', `${sizeSaid(template)}, control planes + workers`],
+    ['Talos', template.talos_version ?? 'Newest'],
+    ['Kubernetes', template.kubernetes_version ?? 'Newest'],
+    ['A control plane has', needsSaid(control_planes.needs)],
+    ['A worker has', workers.count === 0 ? '' : needsSaid(workers.needs)],
+    ['Pod network', template.pod_cidr ?? ''],
+    ['Service network', template.service_cidr ?? ''],
+    ['VLAN', template.vlan_id === null ? '' : String(template.vlan_id)],
+    ['Patches', patches.join(', ')],
+    ['Subnets', template.subnets.length === 0 ? '' : String(template.subnets.length)],
+    ['Extensions', template.extensions?.join(', ') ?? ''],
+    [
+      'Labels',
+      Object.entries(template.labels)
+        .map(([key, value]) => (value === '' ? key : `${key}=${value}`))
+        .join(', '),
+    ],
+    ['Maintenance window', template.maintenance_window === null ? '' : 'As the cluster has'],
+    ['Snapshots', template.snapshots === null ? '' : `To the store ${template.snapshots.store}`],
+  ] as const
+  return parts.filter(([, said]) => said !== '')
+}

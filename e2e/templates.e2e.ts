@@ -1,0 +1,115 @@
+/** A cluster is saved as a template, which is shown, copied and deleted. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
+import { serverList } from '#contract/servers/servers.ts'
+import { templateList } from '#contract/templates/templates.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
+import { type Installation, startInstallation, twoAlike, untilReady } from './installation.ts'
+
+let installation: Installation
+let browser: Browser
+let page: Page
+let errors: string[]
+let cluster: Cluster
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 4, speed: 20 }),
+    launch(),
+  ])
+  const { call } = installation
+  const [cp, worker] = twoAlike((await call(serverList, { query: {} })).items)
+  ;({ cluster } = await call(clusterCreate, {
+    body: {
+      name: 'shop-01',
+      datacenter_id: cp.datacenter!.id,
+      talos_version: cp.talos.version!,
+      servers: [
+        { node_id: cp.id, role: 'control_plane' },
+        { node_id: worker.id, role: 'worker' },
+      ],
+    },
+  }))
+  ;({ page, errors } = await open(browser, installation.url))
+  await signIn(page)
+  await untilReady(installation, cluster.id)
+}, 240_000)
+afterAll(async () => {
+  await closePages()
+  await installation?.stop()
+})
+inOneStory(() => ({ page, errors }))
+
+const row = () => page.getByRole('row').filter({ hasText: 'shop' })
+
+/** Checks and pictures of what is shown: narrow and wide, light and dark. */
+async function looked(name: string): Promise<void> {
+  for (const [width, theme] of [
+    [375, 'light'],
+    [375, 'dark'],
+    [1280, 'light'],
+    [1280, 'dark'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await shot(page, `${name}-${width}-${theme}`)
+    await expectAccessible(page, `${name} at ${width}, ${theme}`)
+  }
+}
+
+test('the list without templates says how one is made', async () => {
+  await page.goto('/infra/clusters')
+  await page.getByRole('link', { name: 'Templates', exact: true }).click()
+  await page.getByText('No templates yet').waitFor()
+  await looked('templates-empty')
+})
+
+test('a cluster is saved as a template, and the dialog says what it holds and what is left out', async () => {
+  await page.goto(`/infra/clusters/${cluster.id}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Save as template' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Save shop-01 as a template' })
+  await dialog.getByText('1 + 1, control planes + workers').waitFor()
+  await dialog.getByText('Secrets, servers and addresses: a template holds none.').waitFor()
+  await looked('template-save')
+  const name = dialog.getByRole('textbox', { name: 'Name' })
+  await name.fill('Not A Name')
+  await dialog.getByRole('button', { name: 'Save template' }).click()
+  await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true')
+  await name.fill('shop')
+  await dialog.getByRole('button', { name: 'Save template' }).click()
+  await page.waitForURL('**/infra/templates')
+  await row().first().waitFor()
+  const { items } = await installation.call(templateList, { query: {} })
+  expect(items).toMatchObject([
+    { name: 'shop', control_planes: { count: 1 }, workers: { count: 1 } },
+  ])
+})
+
+test('a second template of the same name is refused at its field', async () => {
+  await page.goto(`/infra/clusters/${cluster.id}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Save as template' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Save shop-01 as a template' })
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('shop')
+  await dialog.getByRole('button', { name: 'Save template' }).click()
+  await dialog.getByText('Template name already exists').first().waitFor()
+  await page.keyboard.press('Escape')
+  expect((await installation.call(templateList, { query: {} })).total).toBe(1)
+})
+
+test('a template is shown as YAML, with the command that creates clusters, and is deleted', async () => {
+  await page.goto('/infra/templates')
+  await row().first().click()
+  const yaml = page.getByRole('region', { name: 'YAML of shop' })
+  await yaml.getByText('kind: template').waitFor()
+  await page.getByText('steelyard cluster create NAME --template shop --datacenter CODE').waitFor()
+  expect(await yaml.locator('pre').textContent()).toMatch(/^kind: template\nname: shop\n/)
+  await looked('template-open')
+  await page.getByRole('button', { name: 'Actions for shop' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No templates yet').waitFor()
+  expect((await installation.call(templateList, { query: {} })).total).toBe(0)
+})
