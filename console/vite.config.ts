@@ -49,7 +49,6 @@ export default defineConfig(({ mode, command }) => {
     },
     ...(command === 'build' ? { html: { cspNonce: noncePlaceholder } } : {}),
     plugins: [
-      cssMedia(),
       contract(),
       react(),
       fontPreload(),
@@ -66,6 +65,7 @@ export default defineConfig(({ mode, command }) => {
       }),
     ],
     css: {
+      postcss: { plugins: [cssMedia()] },
       modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' },
     },
     build: {

@@ -1,5 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
 import { expect, test } from 'vitest'
 import { breakpoints, media } from './breakpoints.ts'
 import { cssMedia } from '../../build/css-media.ts'
@@ -13,13 +16,47 @@ test('the breakpoints have the specified widths', () => {
   ])
 })
 
-test('a breakpoint name in CSS is replaced by its width, and an unknown name fails the build', () => {
-  const plugin = cssMedia()
-  expect(plugin.transform('@media (--below-sm) { a { b: c } }', 'x.module.css')).toBe(
-    '@media (max-width: 743.98px) { a { b: c } }',
+/** The CSS that Vite makes of the files. */
+async function built(files: Readonly<Record<string, string>>): Promise<string> {
+  const root = mkdtempSync(join(tmpdir(), 'sy-css-'))
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text)
+    const made = await build({
+      root,
+      configFile: false,
+      logLevel: 'silent',
+      css: { postcss: { plugins: [cssMedia()] } },
+      build: {
+        write: false,
+        target: 'es2022',
+        lib: { entry: 'main.js', formats: ['es'], fileName: 'main' },
+      },
+    })
+    const { output } = (Array.isArray(made) ? made[0] : made) as {
+      output: { fileName: string; source?: string | Uint8Array }[]
+    }
+    return String(output.find(({ fileName }) => fileName.endsWith('.css'))?.source)
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+}
+
+test('a breakpoint name in CSS is replaced by its width, and an unknown name fails the build', async () => {
+  const main = "import css from './a.module.css'\nexport default css"
+  const query = (at: string) => `@media (--${at}) { .b { color: red } }`
+  expect(await built({ 'main.js': main, 'a.module.css': query('below-sm') })).toMatch(
+    /\(max-width: ?743\.98px\)/,
   )
-  expect(plugin.transform('@media (--below-sm) {}', 'x.ts')).toBeUndefined()
-  expect(() => plugin.transform('@media (--below-xs2) {}', 'x.css')).toThrow('no breakpoint')
+  // Also in a file that no script imports.
+  const composed = await built({
+    'main.js': main,
+    'a.module.css': ".a { composes: b from './b.module.css' }",
+    'b.module.css': query('from-lg'),
+  })
+  expect(composed).toMatch(/\(min-width: ?1439px\)/)
+  await expect(built({ 'main.js': main, 'a.module.css': query('below-xs2') })).rejects.toThrow(
+    'no breakpoint',
+  )
 })
 
 test('style sheets use only these breakpoints, by name, so the alternate set of the specification is not used', () => {
