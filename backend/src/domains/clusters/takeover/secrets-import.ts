@@ -13,7 +13,13 @@ import type { Caller } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
 import { sweepQueue } from '../../configurations/api.ts'
-import { clusterQueue, type ClusterParts, demandCluster, factsOf } from '../parts.ts'
+import {
+  certificateQueue,
+  clusterQueue,
+  type ClusterParts,
+  demandCluster,
+  factsOf,
+} from '../parts.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
@@ -113,6 +119,7 @@ export async function importSecrets(
       event: { name: 'cluster.updated', version: after.version },
     })
     await parts.engine.wake(tx, clusterQueue, clusterId)
+    await parts.engine.wake(tx, certificateQueue, clusterId)
     await parts.engine.wake(tx, sweepQueue, clusterId)
     return shownOne(parts, tx, clusterId)
   })

@@ -404,9 +404,19 @@ test('if others rotate the certificate authority, Steelyard reports the lost acc
     status: 422,
     problem: { error: expect.stringContaining('belong to another cluster') as string },
   })
+  const certificatesReadAt = async () =>
+    (
+      await backend.platform.db
+        .selectFrom('cluster')
+        .select('certificates_read_at')
+        .where('id', '=', taken.id)
+        .executeTakeFirstOrThrow()
+    ).certificates_read_at?.getTime() ?? 0
+  const readBefore = await certificatesReadAt()
   const imported = await admin.call(clusterSecretsImport, { params, body: { talosconfig: config } })
   expect(imported.status).toBe(200)
   expect(imported.answer!.locked_out).toBeNull()
+  await world.until(certificatesReadAt, (at) => at > readBefore)
   for (const node of nodes)
     expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({
       state: 'none',

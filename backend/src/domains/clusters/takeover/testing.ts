@@ -38,17 +38,18 @@ export const otherBundle = async () =>
 
 /**
  * The steps of `talosctl rotate-ca`: accept the new authority, sign with it, then stop accepting
- * the old one.
+ * the old one. `madeAt`: when the new authority was made, which is valid for ten years.
  */
 export async function rotate(
   addresses: readonly string[],
   from: SecretsBundle,
   until: ClusterWorld['until'],
+  madeAt = new Date(),
 ): Promise<SecretsBundle> {
   const os = await createAuthority({
     kind: 'ed25519',
     subject: { organizations: ['talos'] },
-    now: new Date(),
+    now: madeAt,
   })
   const to = { ...from, certs: { ...from.certs, os } }
   const base64 = (text: string) => Buffer.from(text).toString('base64')

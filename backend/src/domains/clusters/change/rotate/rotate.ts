@@ -10,7 +10,7 @@ import { hasAcceptedList } from '#talos/secrets/rotation.ts'
 import { system } from '../../../../http/caller.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { bootstrapTokenPath } from '../../kubernetes.ts'
-import { clusterQueue } from '../../parts.ts'
+import { certificateQueue, clusterQueue } from '../../parts.ts'
 import type { OpenRotation } from '../../secrets.ts'
 import * as store from '../../store.ts'
 import {
@@ -224,6 +224,7 @@ async function finish(turn: Turn, { what }: OpenRotation, how: 'new' | 'old'): P
       event: { name: 'cluster.updated', version },
     })
     await parts.engine.wake(tx, clusterQueue, id)
+    await parts.engine.wake(tx, certificateQueue, id)
   })
   parts.secrets.drop(id)
 }
