@@ -232,6 +232,25 @@ export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record
     Object.fromEntries(filtersOf(list).map(([key, filter]) => [key, options[flagOf(key, filter)]])),
   ) as Record<string, string>
 
+/** The options for what of a list is shown: its filters, a search, the order and the columns. */
+export const shownOptions = (
+  list: AnyList,
+  columns: { readonly help: string; readonly choices: readonly string[] },
+) => {
+  const sorts: readonly string[] = sortKeys(list)
+  return {
+    ...narrowingOptions(list),
+    search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
+    sort: {
+      kind: 'text',
+      value: 'COLUMN',
+      help: `Order, descending as --sort=-${sorts[0]}`,
+      choices: sorts.flatMap((key) => [key, `-${key}`]),
+    },
+    columns: { kind: 'text', value: 'COLUMNS', many: true, ...columns },
+  } as const
+}
+
 const writers = {
   text: String,
   mono: String,
@@ -291,28 +310,13 @@ export function listCommand<
   const all = [...new Set([...Object.keys(columns), ...Object.keys(cells)])]
   for (const [key, { text }] of Object.entries<Cell<ItemOf<L>>>(cells))
     if (!(key in columns) && !text) throw new Error(`${nouns[1]} have no column ${key}`)
-  const sorts = sortKeys(operation.list)
   return command<Operands, Options>({
     summary: operation.summary,
     examples: [declared.name],
     ...declared,
     options: {
       ...options,
-      ...narrowingOptions(operation.list),
-      search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
-      sort: {
-        kind: 'text',
-        value: 'COLUMN',
-        help: `Order, descending as --sort=-${sorts[0]}`,
-        choices: sorts.flatMap((key) => [key, `-${key}`]),
-      },
-      columns: {
-        kind: 'text',
-        value: 'COLUMNS',
-        help: 'Columns to show',
-        choices: all,
-        many: true,
-      },
+      ...shownOptions(operation.list, { help: 'Columns to show', choices: all }),
       page: { kind: 'number', value: 'N', help: 'Page, from 1' },
       'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
       ...watchOption,

@@ -1,35 +1,21 @@
 /** The commands that print a list as CSV. */
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { clusterExport, serverExport } from '#contract/csv/list-exports.ts'
-import { type AnyList, sortKeys } from '#contract/list.ts'
+import type { AnyList } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import { serverList } from '#contract/servers/servers.ts'
-import { command, type Command, given, narrowingOf, narrowingOptions } from '../../command.ts'
+import { command, type Command, given, narrowingOf, shownOptions } from '../../command.ts'
 
 /** @param example options of an example */
 function exportCommand(list: AnyList, operation: Operation, example: string): Command {
   const [one, many] = list.nouns
-  const sorts: readonly string[] = sortKeys(list)
   return command({
     name: `${one} export`,
     summary: `The ${many} of a list as CSV, of all pages, in numbers and times for programs.`,
-    options: {
-      ...narrowingOptions(list),
-      search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
-      sort: {
-        kind: 'text',
-        value: 'COLUMN',
-        help: `Order, descending as --sort=-${sorts[0]}`,
-        choices: sorts.flatMap((key) => [key, `-${key}`]),
-      },
-      columns: {
-        kind: 'text',
-        value: 'COLUMNS',
-        help: 'Columns to write, after the id',
-        choices: Object.keys(list.columns),
-        many: true,
-      },
-    },
+    options: shownOptions(list, {
+      help: 'Columns to write, after the id',
+      choices: Object.keys(list.columns),
+    }),
     examples: [`${one} export > ${many}.csv`, `${one} export ${example}`],
     json: false,
     async run({ terminal, api }, { options }) {

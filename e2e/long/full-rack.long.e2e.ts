@@ -3,9 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rack, rackCreate, rackGet, serverPlace } from '#contract/racks/racks.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
-import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
-import { type Keys, keysOf } from './keys.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from '../browser.ts'
+import { type Installation, startInstallation } from '../installation.ts'
+import { type Keys, keysOf } from '../keys.ts'
 
 let installation: Installation
 let browser: Browser
