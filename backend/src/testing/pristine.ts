@@ -49,8 +49,10 @@ export async function pristineOf(client: Client): Promise<Pristine> {
     const table = escapeIdentifier(name)
     const all = columns.map((column) => escapeIdentifier(column)).join()
     statements.push(`delete from ${table}`)
+    // In an order of their own: PostgreSQL returns rows in the order of its pages, and puts inserted
+    // rows into pages that a vacuum has emptied.
     const { rows } = await client.query<{ rows: string | null }>(
-      `select jsonb_agg(to_jsonb(t))::text as rows from ${table} t`,
+      `select jsonb_agg(to_jsonb(t) order by t::text)::text as rows from ${table} t`,
     )
     if (rows[0]!.rows !== null)
       statements.push(
