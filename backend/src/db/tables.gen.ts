@@ -938,6 +938,7 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     encryption: OptionalJson<Columns['snapshot.encryption']>
+    purpose: string | null
   }
   snapshot_schedule: {
     id: Generated<string>

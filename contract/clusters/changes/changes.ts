@@ -222,6 +222,8 @@ export const words: Words = {
     of: "Name of the snapshot's cluster. Required if that is another cluster, as a confirmation.",
     reset:
       'Ids of the control planes whose etcd is wiped. Every control plane that answers and has etcd data must be listed.',
+    snapshot:
+      'False: no snapshot of etcd is taken before the upgrade. Without a store none is taken either; the plan says so.',
     snapshot_id: 'Id of the snapshot.',
     accept_removed_apis:
       'True: upgrade even if programs still use APIs that the new version no longer serves.',

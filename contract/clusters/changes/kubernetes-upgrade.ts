@@ -1,6 +1,7 @@
 /** The upgrade of a cluster's Kubernetes. */
 import * as z from 'zod/mini'
 import { kubernetesVersionText } from '../../versions.ts'
+import { snapshotFirst } from './snapshot-first.ts'
 
 export const UpgradeKubernetes = z.strictObject({
   kind: z.literal('upgradeKubernetes'),
@@ -13,4 +14,5 @@ export const UpgradeKubernetes = z.strictObject({
   drain: z._default(z.boolean(), false),
   /** True: upgrade even if programs still use APIs that the new version no longer serves. */
   accept_removed_apis: z._default(z.boolean(), false),
+  ...snapshotFirst,
 })

@@ -28,6 +28,8 @@ export const Snapshot = z.object({
   /** What the snapshot waits for, or why it failed or can't be removed. */
   reason: z.nullable(z.string()),
   made_by: z.enum(makers),
+  /** What it was taken for, such as `Before the upgrade to Talos v1.13.9`. */
+  purpose: z.nullable(z.string()),
   created_by: z.nullable(z.string()),
   /** Name of the control plane that it was read from; null for an imported file. */
   taken_from: z.nullable(z.string()),
@@ -59,6 +61,11 @@ const snapshots = list<Snapshot>()({
     etcd_version: { label: 'etcd', value: (s: Snapshot) => s.etcd_version },
     store: { label: 'Store', value: (s: Snapshot) => s.store.name },
     made_by: { label: 'By', kind: 'word', value: (s: Snapshot) => s.made_by },
+    purpose: {
+      label: 'For',
+      help: 'What it was taken for',
+      value: (s: Snapshot) => s.purpose,
+    },
     verified_at: {
       label: 'Verified',
       help: 'When it was read back from its store',

@@ -39,6 +39,11 @@ export const sharedChangeSteps = {
     `The API server, etcd, the kubelet and the other components of ${s.name} are well`,
 } as const
 
+/** The step of an upgrade before all others. */
+const snapshotStep = {
+  snapshot: (store: Named) => `Take a snapshot of etcd into ${store.name}, and read it back`,
+} as const
+
 /** Steps of a server that joins a running cluster. */
 const growingSteps = {
   ...joiningSteps,
@@ -149,6 +154,7 @@ export const changeTable = {
     title: 'Upgrade Talos of',
     steps: {
       ...sharedChangeSteps,
+      ...snapshotStep,
       image: () => 'The image factory has the installer for every server',
       write: (s: Versioned) => `Write Talos ${s.version} to the disk of ${s.name}`,
       upgrade: (s: Versioned) => `${s.name} restarts with Talos ${s.version}`,
@@ -204,6 +210,7 @@ export const changeTable = {
     title: 'Upgrade Kubernetes of',
     steps: {
       ...sharedChangeSteps,
+      ...snapshotStep,
       images: (s: Named) => `${s.name} pulls the images of the new version`,
       'kube-apiserver': (s: Named) => `Update kube-apiserver on ${s.name}`,
       'kube-controller-manager': (s: Named) => `Update kube-controller-manager on ${s.name}`,

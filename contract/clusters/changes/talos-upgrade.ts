@@ -5,6 +5,7 @@
 import * as z from 'zod/mini'
 import { ExtensionNames, KernelArgs } from '../../images.ts'
 import { talosVersionText } from '../../versions.ts'
+import { snapshotFirst } from './snapshot-first.ts'
 
 export const UpgradeTalos = z.strictObject({
   kind: z.literal('upgradeTalos'),
@@ -16,6 +17,7 @@ export const UpgradeTalos = z.strictObject({
    * For servers on which a normal upgrade fails.
    */
   stage: z._default(z.boolean(), false),
+  ...snapshotFirst,
 })
 
 /**

@@ -1,9 +1,11 @@
 /** What other domains may call of snapshots of clusters' etcd. */
+import type { ChosenStore } from '#contract/clusters/changes/snapshot-first.ts'
 import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
 import type { Columns } from '../../db/columns.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { KnownStore } from '../stores/api.ts'
 import type { SnapshotCondition } from './store.ts'
 
 export {
@@ -14,7 +16,13 @@ export {
   snapshotConditions,
   uses,
 } from './store.ts'
-export { newestSaid, type SnapshotTrouble, snapshotTrouble, unscheduledSaid } from './trouble.ts'
+export {
+  newestSaid,
+  removedEarly,
+  type SnapshotTrouble,
+  snapshotTrouble,
+  unscheduledSaid,
+} from './trouble.ts'
 
 type On = Db | Tx
 
@@ -52,19 +60,24 @@ export interface Snapshots {
    */
   readonly hold: (tx: Tx, id: string) => Promise<void>
   /**
-   * The store for a snapshot on request, with its name: the given one, that of the schedule, or the
-   * only one. @throws Problem not_found, transition_refused
+   * The store for a snapshot on request: the given one, that of the schedule, or the only one.
    */
   readonly storeFor: (
     on: On,
     clusterId: string,
     given: string | undefined,
-  ) => Promise<{ id: string; name: string }>
-  /** Begins the snapshot with this id. */
+  ) => Promise<ChosenStore<KnownStore>>
+  /** Begins the snapshot with this id. @throws Problem transition_refused if it was removed */
   readonly begin: (
     tx: Tx,
     caller: Caller,
-    given: { id: string; cluster: { id: string; name: string }; storeId: string },
+    given: {
+      id: string
+      cluster: { id: string; name: string }
+      storeId: string
+      purpose?: string
+      createdBy?: string | null
+    },
   ) => Promise<void>
   /** Takes a failed snapshot again. */
   readonly again: (tx: Tx, id: string) => Promise<void>

@@ -10,7 +10,7 @@ import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
   readonly clusters: Pick<Clusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd' | 'conditions'>
-  readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'someIds' | 'named'>
+  readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'some' | 'known'>
 }
 
 /**
@@ -44,6 +44,10 @@ interface Beginning {
   readonly madeBy: 'request' | 'schedule' | 'import'
   /** The file in the store to import. */
   readonly source?: string
+  /** What the snapshot is taken for. */
+  readonly purpose?: string | undefined
+  /** Default: the caller. */
+  readonly createdBy?: string | null | undefined
 }
 
 /** Begins a snapshot in the caller's transaction. @throws Problem not_found for the store */
@@ -51,7 +55,15 @@ export async function begin(
   parts: SnapshotParts,
   tx: Tx,
   caller: Caller,
-  { id = randomUUID(), cluster, storeId, madeBy, source }: Beginning,
+  {
+    id = randomUUID(),
+    cluster,
+    storeId,
+    madeBy,
+    source,
+    purpose,
+    createdBy = callerName(caller),
+  }: Beginning,
 ): Promise<store.SnapshotRow> {
   await parts.stores.hold(tx, storeId)
   const at = nowOf(parts)
@@ -63,7 +75,8 @@ export async function begin(
     object_key: `${cluster === null ? installation : `clusters/${cluster.id}`}/${id}`,
     source_key: source ?? null,
     made_by: madeBy,
-    created_by: callerName(caller),
+    created_by: createdBy,
+    purpose: purpose ?? null,
     created_at: at,
     updated_at: at,
   })

@@ -25,6 +25,7 @@ const file = (row: SnapshotRow) => ({
 export const present = (row: SnapshotRow): Snapshot => ({
   ...file(row),
   cluster: { id: row.cluster_id!, name: row.cluster_name! },
+  purpose: row.purpose,
   taken_from: row.taken_from,
   etcd_version: row.etcd_version,
   revision: row.revision,

@@ -1,4 +1,5 @@
 /** What changes of clusters use: snapshots on request, and the content of one for a restore. */
+import { storeOf } from '#contract/clusters/changes/snapshot-first.ts'
 import { Problem } from '#contract/errors.ts'
 import { unsealWithKey } from '../../backup/key-sealed.ts'
 import type { Tx } from '../../db/db.ts'
@@ -6,6 +7,7 @@ import { system } from '../../http/caller.ts'
 import type { Snapshots } from './api.ts'
 import { begin, nowOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import * as store from './store.ts'
+import { removedEarly } from './trouble.ts'
 import { readWhole } from './taking.ts'
 
 export function restoring(
@@ -37,25 +39,18 @@ export function restoring(
     },
 
     async storeFor(on, clusterId, given) {
-      const planned = given ?? (await store.schedule(on, clusterId))?.store_id
-      const [id, another] = planned === undefined ? await stores.someIds(on) : [planned]
-      if (id === undefined)
-        throw new Problem(
-          'transition_refused',
-          'There is no store yet: an admin can add one, in the console or by steelyard store add',
-        )
-      if (another !== undefined)
-        throw new Problem(
-          'transition_refused',
-          'Choose a store: there are several, and the cluster has no schedule',
-        )
-      const name = await stores.named(on, id)
-      if (name === undefined) throw new Problem('not_found', `There is no store ${id}`)
-      return { id, name }
+      const id = given ?? (await store.schedule(on, clusterId))?.store_id
+      if (id === undefined) return storeOf(undefined, await stores.some(on))
+      const planned = await stores.known(on, id)
+      if (planned === undefined) return { ok: false, reason: `There is no store ${id}` }
+      return storeOf(planned, [])
     },
 
-    begin: async (tx, caller, given) =>
-      void (await begin(parts, tx, caller, { ...given, madeBy: 'request' })),
+    async begin(tx, caller, given) {
+      if (await store.wasRemoved(tx, given.id))
+        throw new Problem('transition_refused', removedEarly)
+      await begin(parts, tx, caller, { ...given, madeBy: 'request' })
+    },
 
     async again(tx, id) {
       const row = await store.lock(tx, id)

@@ -84,6 +84,15 @@ export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>
 export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
   snapshots(tx).where('snapshot.id', '=', id).forUpdate('snapshot').executeTakeFirst()
 
+/** Whether there was a snapshot with this id, which is removed. */
+export const wasRemoved = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('snapshot')
+    .select('id')
+    .where('id', '=', id)
+    .where('status', '=', 'removed')
+    .executeTakeFirst()) !== undefined
+
 export const insert = async (tx: Tx, row: Insertable<Tables['snapshot']>): Promise<SnapshotRow> => {
   const { id } = await tx
     .insertInto('snapshot')

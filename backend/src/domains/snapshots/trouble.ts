@@ -10,6 +10,9 @@ const firstMs = 24 * hourMs
 /** A cluster without a schedule should have a snapshot of the last week. */
 const weekMs = 7 * 24 * hourMs
 
+/** Why there is no such snapshot. */
+export const removedEarly = 'The snapshot was removed before it was ready'
+
 export interface SnapshotTrouble {
   readonly kind: 'cluster_snapshot_failed' | 'cluster_snapshot_overdue'
   readonly since: Date

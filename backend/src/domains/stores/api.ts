@@ -4,13 +4,20 @@ import type { ObjectStore } from './object-store.ts'
 
 export { type ObjectStore, StoreError } from './object-store.ts'
 
+export interface KnownStore {
+  readonly id: string
+  readonly name: string
+  /** Why the last use of the store failed; null if it succeeded. */
+  readonly problem: string | null
+}
+
 export interface Stores {
   /** The store, with its name. @throws Problem not_found */
   readonly open: (id: string) => Promise<ObjectStore & { readonly name: string }>
-  /** Ids of at most two stores: whether there are none, one or several. */
-  readonly someIds: (on: Db | Tx) => Promise<string[]>
-  /** The store's name; undefined if there is no such store. */
-  readonly named: (on: Db | Tx, id: string) => Promise<string | undefined>
+  /** At most two stores: whether there are none, one or several. */
+  readonly some: (on: Db | Tx) => Promise<KnownStore[]>
+  /** undefined if there is no such store. */
+  readonly known: (on: Db | Tx, id: string) => Promise<KnownStore | undefined>
   /**
    * Locks the store's row, so that it can't be removed before the end of the transaction. @throws
    * Problem not_found

@@ -22,9 +22,9 @@ export const page = (db: Db, query: Input<typeof storeList>['query']) =>
 
 export const find = (on: On, id: string): Promise<StoreRow | undefined> =>
   on.selectFrom('store').selectAll().where('id', '=', id).executeTakeFirst()
-/** The ids of at most two stores. */
-export const someIds = async (on: On): Promise<string[]> =>
-  (await on.selectFrom('store').select('id').limit(2).execute()).map((row) => row.id)
+/** At most two stores. */
+export const some = (on: On): Promise<StoreRow[]> =>
+  on.selectFrom('store').selectAll().limit(2).execute()
 export const lock = (tx: Tx, id: string): Promise<StoreRow | undefined> =>
   tx.selectFrom('store').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 

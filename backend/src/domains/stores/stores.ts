@@ -328,8 +328,8 @@ export function stores({
       const row = existing(await store.find(db, id), 'store')
       return { name: row.name, ...openWith(row, await secretOf(db, row)) }
     },
-    someIds: store.someIds,
-    named: async (on, id) => (await store.find(on, id))?.name,
+    some: store.some,
+    known: store.find,
     hold: async (tx, id) => existing(await store.lock(tx, id), 'store'),
     note,
   }

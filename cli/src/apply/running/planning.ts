@@ -186,7 +186,11 @@ async function planAll(
   planning: Planning,
   placed: Placed<ClusterDocument>,
   cluster: Cluster,
-  { wanted, isLater }: { wanted: readonly Wanted[]; isLater: boolean },
+  {
+    wanted,
+    isLater,
+    isScheduled,
+  }: { wanted: readonly Wanted[]; isLater: boolean; isScheduled: boolean },
 ): Promise<void> {
   const { api } = planning.context
   const before: ChangeKindName[] = []
@@ -209,7 +213,7 @@ async function planAll(
     addStep(planning, placed, cluster, {
       wanted: refused && isSettled ? { ...one, note: later(one, refused) } : one,
       plan,
-      isFirst: before.length === 0 && !isLater,
+      isFirst: before.length === 0 && !isLater && !isScheduled,
     })
     before.push(change.kind)
   }
@@ -282,7 +286,12 @@ export async function planRunning(
   if (open[0]) return waits(`${openText(open[0])}. Apply again when it has ended, or use --wait`)
   if (difference.wanted.length > 0 && cluster.status !== 'ready' && cluster.status !== 'degraded')
     return waits(`it is ${cluster.status}, and only a running cluster can be changed`)
+  const known = plan.steps.length
   await planSettings(planning, placed, cluster)
+  // The schedule, which is set first, names the store of the snapshot before an upgrade.
+  const isScheduled = plan.steps
+    .slice(known)
+    .some(({ changes }) => changes.some(({ field }) => field === 'snapshots'))
   await planRetry(planning, placed, cluster)
-  await planAll(planning, placed, cluster, { wanted: difference.wanted, isLater })
+  await planAll(planning, placed, cluster, { wanted: difference.wanted, isLater, isScheduled })
 }

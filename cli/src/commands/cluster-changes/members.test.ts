@@ -54,6 +54,20 @@ test.each([
     { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] },
   ],
   [
+    `cluster upgrade-kubernetes web 1.36.3 --store ${id(6)}`,
+    {
+      kind: 'upgradeKubernetes',
+      version: '1.36.3',
+      drain: false,
+      accept_removed_apis: false,
+      store_id: id(6),
+    },
+  ],
+  [
+    'cluster upgrade-talos web v1.13.9 --no-snapshot',
+    { kind: 'upgradeTalos', version: 'v1.13.9', stage: false, snapshot: false },
+  ],
+  [
     'cluster role web --control-plane w-1',
     { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] },
   ],

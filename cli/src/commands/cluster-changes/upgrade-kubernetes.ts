@@ -2,6 +2,7 @@
 import { command } from '../../command.ts'
 import * as noun from '../../nouns.ts'
 import { changeOptions, runChange } from './run-change.ts'
+import { snapshotFields, snapshotOptions } from './snapshot-first.ts'
 
 export const upgradeKubernetesCommand = command({
   name: 'cluster upgrade-kubernetes',
@@ -19,18 +20,20 @@ export const upgradeKubernetesCommand = command({
       kind: 'flag',
       help: 'Upgrade even if programs still use APIs that the new version no longer serves',
     },
+    ...snapshotOptions,
     ...changeOptions,
   },
   examples: [
     'cluster upgrade-kubernetes web 1.36.3 --dry-run',
     'cluster upgrade-kubernetes web 1.36.3 --in-window --yes',
   ],
-  run(context, { operands, options }) {
+  async run(context, { operands, options }) {
     const change = {
       kind: 'upgradeKubernetes',
       version: operands.version,
       drain: options.drain,
       accept_removed_apis: options['accept-removed-apis'],
+      ...(await snapshotFields(context.api, options)),
     } as const
     return runChange(context, operands.cluster, change, options)
   },

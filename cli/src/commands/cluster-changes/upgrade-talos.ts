@@ -3,6 +3,7 @@ import { clusterGet } from '#contract/clusters/clusters.ts'
 import { command, type Command } from '../../command.ts'
 import * as noun from '../../nouns.ts'
 import { changeOptions, runChange } from './run-change.ts'
+import { snapshotFields, snapshotOptions } from './snapshot-first.ts'
 
 export const upgradeTalosCommands: Command[] = [
   command({
@@ -23,6 +24,7 @@ export const upgradeTalosCommands: Command[] = [
         kind: 'flag',
         help: 'Install the new version during the next boot, for servers on which a normal upgrade fails',
       },
+      ...snapshotOptions,
       ...changeOptions,
     },
     examples: [
@@ -41,6 +43,7 @@ export const upgradeTalosCommands: Command[] = [
         version: operands.version,
         stage: options.stage,
         ...(canary !== undefined && { canary }),
+        ...(await snapshotFields(api, options)),
       }
       return runChange(context, operands.cluster, change, options)
     },

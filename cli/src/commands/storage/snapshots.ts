@@ -45,6 +45,7 @@ const snapshotText = (terminal: Terminal, s: Snapshot): string =>
     ['Reason', s.reason],
     ['Taken', s.taken_at && localTime(s.taken_at)],
     ['From', s.taken_from],
+    ['For', s.purpose],
     ['By', s.created_by && `${s.created_by} (${s.made_by})`],
     ['Size', s.size_bytes === null ? null : memory(s.size_bytes)],
     ['Revision', s.revision],
@@ -155,9 +156,14 @@ export const snapshotCommands: Command[] = [
       'etcd_version',
       'store',
       'made_by',
+      'purpose',
       'reason',
     ],
-    cells: { status: { colour: (s) => colours[s.status] }, reason: { optional: true } },
+    cells: {
+      status: { colour: (s) => colours[s.status] },
+      purpose: { optional: true },
+      reason: { optional: true },
+    },
   }),
   objectCommand({
     name: 'snapshot show',

@@ -69,6 +69,7 @@ const snapshot: Snapshot = {
   status: 'ready',
   made_by: 'request',
   cluster: { id: id(3), name: 'web' },
+  purpose: null,
   taken_from: 'cp-1',
   etcd_version: '3.6.12',
   revision: 7,

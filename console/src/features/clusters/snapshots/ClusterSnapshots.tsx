@@ -54,8 +54,13 @@ const snapshotColumns = columns<Snapshot>([
     id: 'taken',
     head: 'Taken',
     card: 'name',
-    width: 130,
-    cell: (s) => <Time at={s.taken_at ?? s.created_at} />,
+    width: (_, rows) => (rows.some((s) => s.purpose !== null) ? 240 : 130),
+    cell: (s) => (
+      <>
+        <Time at={s.taken_at ?? s.created_at} />
+        {s.purpose !== null && <div className="fs12 t3">{s.purpose}</div>}
+      </>
+    ),
   },
   {
     id: 'size',

@@ -30,6 +30,7 @@ import { checkReachable, workersFirst } from '../configure/servers.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { endSnapshot, patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
 import { checkApis } from './apis.ts'
 import { imagesNow, kubelet, proxy, pullImages, readyAgain, staticPod } from './components.ts'
 import {
@@ -184,6 +185,8 @@ async function rolledOut(turn: Turn): Promise<StepResult> {
 }
 
 export const upgradeKubernetes: ChangeKind<Change> = {
+  patienceMs: { snapshot: patienceMs },
+
   async plan(view, change) {
     const { parts, state } = view
     const members = workersFirst(state.members)
@@ -213,6 +216,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     const manifests = controlPlane
       ? await manifestsToCome(view, controlPlane, version)
       : { problem: 'No control plane answers', diff: '' }
+    const snapshot = await planSnapshot(view, change)
     return {
       checks: [
         ...first,
@@ -238,13 +242,15 @@ export const upgradeKubernetes: ChangeKind<Change> = {
           manifests.problem === null,
           manifests.problem ?? 'The cluster accepts the objects that Talos maintains',
         ),
+        ...snapshot.checks,
       ],
       warnings: [
         ...apis.warnings,
         ...configurations.warnings,
         ...parts.versions.warnings(state.row.talos_version, version),
+        ...snapshot.warnings,
       ],
-      groups: groupsOf(members, change.drain),
+      groups: [...snapshot.groups, ...groupsOf(members, change.drain)],
       differences:
         manifests.diff === ''
           ? []
@@ -260,6 +266,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
 
   touches: [...pods, 'kube-proxy', 'kubelet'],
   steps: {
+    snapshot: snapshotFirst,
     images: pullImages,
     'etcd-healthy': etcdHealthy,
     'kube-apiserver': staticPod('kube-apiserver'),
@@ -274,7 +281,9 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     rollout: rolledOut,
   },
 
-  async end(tx, { parts, state, change }) {
+  async end(tx, turn, how) {
+    const { parts, state, change } = turn
+    await endSnapshot(tx, turn, how)
     // This also applies to a cancel during the last steps: the cluster's version is the version of
     // its kubelets.
     const version = bare(change.version)

@@ -1,8 +1,12 @@
+import { rename } from 'node:fs/promises'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import { historyList } from '#contract/history/history.ts'
 import { operationRetry } from '#contract/operations.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
@@ -103,22 +107,6 @@ test('a machine that writes an image says how far it is', { timeout: 600_000 }, 
 })
 
 test(
-  'an image that the machine can not pull fails the upgrade with the message of the registry',
-  { timeout: 600_000 },
-  async () => {
-    const { nodes, cluster } = await ready(1)
-    await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
-    const { id } = await world.change(cluster.id, upgrade)
-    expect(await world.ended(id)).toMatchObject({
-      status: 'failed',
-      reason: expect.stringMatching(/could not write .*not found/),
-    })
-    expect(versions(nodes)).toEqual(['v1.13.8'])
-    await clearFaults(world.machine(nodes[0]!))
-  },
-)
-
-test(
   'an upgrade is refused while a member of etcd has an alarm, and while a server does not answer',
   { timeout: 600_000 },
   async () => {
@@ -139,5 +127,75 @@ test(
       error: expect.stringContaining(`${nodes[1]!.name} does not answer`),
     })
     world.machine(nodes[1]!).lifecycle.powerOn()
+  },
+)
+
+test(
+  'a snapshot is taken first and once: neither a broken store nor an image that the machine can not pull lets the upgrade begin',
+  { timeout: 600_000 },
+  async () => {
+    const { nodes, cluster } = await ready(1)
+    const [node] = nodes
+    const none = await plan(cluster.id, upgrade)
+    expect(none.warnings).toContain(
+      'No snapshot of etcd is taken before the upgrade. There is no store yet: an admin can add one, in the console or by steelyard store add',
+    )
+    expect(none.groups[0]!.steps.map((s) => s.key)).toEqual(['image'])
+
+    const folder = path.join(world.backend.config.dataFolder, 'stores/disk')
+    const body = { name: 'disk', kind: 'folder' as const, folder }
+    const store = (await admin.call(storeCreate, { body })).answer!
+    const first = { key: `snapshot/${store.id}`, title: expect.stringContaining('disk') as string }
+    expect((await plan(cluster.id, upgrade)).groups[0]).toMatchObject({
+      node_id: null,
+      steps: [first],
+    })
+    expect((await plan(cluster.id, { ...upgrade, snapshot: false })).groups).toEqual(none.groups)
+    const unknown = await plan(cluster.id, { ...upgrade, store_id: cluster.id })
+    expect(unknown.checks.find((c) => !c.ok)?.message).toBe(`There is no store ${cluster.id}`)
+
+    // The folder looks like one whose disk is not mounted.
+    const mark = path.join(folder, 'steelyard-store')
+    await rename(mark, `${mark}.away`)
+    const { id } = await world.change(cluster.id, upgrade)
+    const kept = async () => (await admin.call(snapshotList, { query: {} })).answer!.items
+    for (const attempt of [1, 2, 3]) {
+      await world.until(kept, ([s]) => s?.reason?.startsWith(`Attempt ${attempt} of 4`) === true)
+      await world.toNextRun('snapshot', `${cluster.id}/${id}`)
+    }
+    const failed = await world.ended(id)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(
+        /steelyard-store.*\. Nothing was upgraded\. Solve this problem, then retry, or request the upgrade without a snapshot$/,
+      ),
+    })
+    expect(stepsThat(failed, 'done')).toEqual([])
+    expect((await plan(cluster.id, upgrade)).warnings.at(-1)).toMatch(
+      /^The last use of the store disk failed: .*\. If the snapshot can't be taken, nothing is upgraded$/,
+    )
+
+    await rename(`${mark}.away`, mark)
+    await addFault(world.machine(node!), { kind: 'image-missing', image: ':v1.13.9' })
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    expect(await world.ended(id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/could not write .*not found/),
+    })
+    expect(versions(nodes)).toEqual(['v1.13.8'])
+    const [snapshot, ...others] = await kept()
+    expect(snapshot).toMatchObject({
+      id,
+      status: 'ready',
+      purpose: 'Before the upgrade to Talos v1.13.9',
+      created_by: failed.created_by,
+    })
+    expect(others).toEqual([])
+
+    await clearFaults(world.machine(node!))
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    expect(versions(nodes)).toEqual(['v1.13.9'])
+    expect(await kept()).toEqual([snapshot])
   },
 )

@@ -10,6 +10,7 @@ import { type ChangeKind, check } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { endSnapshot, patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
 import {
   checkDrift,
   checkImages,
@@ -34,6 +35,8 @@ const versionIn = ({ version }: Pick<ChangeOf<'upgradeTalos'>, 'version'>): stri
   version.startsWith('v') ? version : `v${version}`
 
 export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
+  patienceMs: { snapshot: patienceMs },
+
   async plan(view, change) {
     const version = versionIn(change)
     const [looked, reports] = await Promise.all([lookAtAll(view), etcdReports(view)])
@@ -64,6 +67,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
           (now) => ({ ...now, talosVersion: version }),
         )
       : null
+    const first = await planSnapshot(view, change)
     return {
       checks: [
         path,
@@ -90,6 +94,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
         checkEtcd(reports),
         await checkNodes(view, looked),
         checkSpace(changed, change.stage),
+        ...first.checks,
       ],
       warnings: [
         ...warningsOf(view, order, change.canary),
@@ -100,35 +105,42 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
               `${listed(older)} ${older.length === 1 ? 'goes' : 'go'} back to an older patch release`,
             ]),
         ...view.parts.versions.warnings(version, view.state.row.kubernetes_version),
+        ...first.warnings,
       ],
-      groups: passes.flatMap((to, i) => {
-        const pass = i === passes.length - 1 ? undefined : to
-        const before = passes[i - 1]
-        return [
-          {
-            node_id: null,
-            name: null,
-            steps: [{ key: imageKey(pass), title: titles.image() }],
-          },
-          ...order
-            .filter(({ seen }) => seen === null || takesPart(seen.version, to, pass === undefined))
-            .map((one) =>
-              groupOf(one, {
-                titles,
-                version: to,
-                isStaged: change.stage,
-                ...(pass !== undefined && { pass }),
-                ...(before !== undefined &&
-                  one.seen !== null &&
-                  takesPart(one.seen.version, before, false) && { runs: before }),
-              }),
-            ),
-        ]
-      }),
+      groups: [
+        ...first.groups,
+        ...passes.flatMap((to, i) => {
+          const pass = i === passes.length - 1 ? undefined : to
+          const before = passes[i - 1]
+          return [
+            {
+              node_id: null,
+              name: null,
+              steps: [{ key: imageKey(pass), title: titles.image() }],
+            },
+            ...order
+              .filter(
+                ({ seen }) => seen === null || takesPart(seen.version, to, pass === undefined),
+              )
+              .map((one) =>
+                groupOf(one, {
+                  titles,
+                  version: to,
+                  isStaged: change.stage,
+                  ...(pass !== undefined && { pass }),
+                  ...(before !== undefined &&
+                    one.seen !== null &&
+                    takesPart(one.seen.version, before, false) && { runs: before }),
+                }),
+              ),
+          ]
+        }),
+      ],
     }
   },
   touches: ['upgrade'],
   steps: {
+    snapshot: snapshotFirst,
     image(turn, { key }) {
       const pass = passIn(key)
       const version = pass ?? versionIn(turn.change)
@@ -142,7 +154,9 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     follow,
     uncordon,
   },
-  async end(tx, { parts, state, change }, how) {
+  async end(tx, turn, how) {
+    const { parts, state, change } = turn
+    await endSnapshot(tx, turn, how)
     // Every server runs the version now, so servers that join later get it too.
     if (how === 'done')
       await updateCluster(parts, tx, system, state.row.id, { talos_version: versionIn(change) })

@@ -101,7 +101,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 options={snapshots.map((s) => ({
                   value: s.id,
                   text: exact(s.taken_at ?? s.created_at),
-                  more: `${s.cluster.name}, ${s.store.name}`,
+                  more: [s.cluster.name, s.store.name, s.purpose].filter(Boolean).join(', '),
                 }))}
               />
             )}

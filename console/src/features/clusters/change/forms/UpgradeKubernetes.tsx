@@ -8,20 +8,34 @@ import { SkeletonRows } from '../../../../ui/feedback/States.tsx'
 import { healthOf } from '../../cluster-queries.ts'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
+import {
+  SnapshotFirst,
+  snapshotBlank,
+  snapshotOptions,
+  snapshotRead,
+  useStores,
+} from '../SnapshotFirst.tsx'
 
-const blank = { version: '', drain: false, accept_removed_apis: false }
+const blank = { version: '', drain: false, accept_removed_apis: false, ...snapshotBlank }
 type Typed = typeof blank
 const { Text, Check } = fieldsFor<Typed>()
 
-const read = (typed: Typed) =>
+const read = ({ version, drain, accept_removed_apis, ...snapshot }: Typed) =>
   readBy(
     UpgradeKubernetesSchema,
-    { kind: 'upgradeKubernetes', ...typed },
-    typed.version === '' ? { version: 'Enter the version' } : {},
+    {
+      kind: 'upgradeKubernetes',
+      version,
+      drain,
+      accept_removed_apis,
+      ...snapshotRead(snapshot),
+    },
+    version === '' ? { version: 'Enter the version' } : {},
   )
 
 /** Upgrades the Kubernetes of a cluster. The next allowed version is filled in. */
 export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
+  const stores = useStores()
   const { data, isPending } = useQuery(healthOf(cluster.id))
   if (isPending) return <SkeletonRows rows={5} />
   const known = data?.versions.kubernetes
@@ -40,11 +54,12 @@ export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
           ? cliOf(['cluster', 'upgrade-kubernetes', cluster.name, change.version], {
               drain: change.drain,
               'accept-removed-apis': change.accept_removed_apis,
+              ...snapshotOptions(change, stores),
             })
           : ''
       }
     >
-      {() => (
+      {({ values }) => (
         <>
           <Text
             name="version"
@@ -53,6 +68,7 @@ export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
             autoCapitalize="none"
             placeholder={known?.current ?? ''}
           />
+          <SnapshotFirst cluster={cluster} stores={stores} values={values} />
           <Check
             name="drain"
             label="Drain each server before its kubelet is updated. Containers keep running also without a drain"

@@ -8,21 +8,35 @@ import { healthOf } from '../../cluster-queries.ts'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
 import { useServerOptions } from '../ServerPick.tsx'
+import {
+  SnapshotFirst,
+  snapshotBlank,
+  snapshotOptions,
+  snapshotRead,
+  useStores,
+} from '../SnapshotFirst.tsx'
 
-const blank = { version: '', canary: '', stage: false }
+const blank = { version: '', canary: '', stage: false, ...snapshotBlank }
 type Typed = typeof blank
 const { Text, Choose, Check } = fieldsFor<Typed>()
 
-const read = ({ version, canary, stage }: Typed) =>
+const read = ({ version, canary, stage, ...snapshot }: Typed) =>
   readBy(
     UpgradeTalosSchema,
-    { kind: 'upgradeTalos', version, stage, ...(canary !== '' && { canary }) },
+    {
+      kind: 'upgradeTalos',
+      version,
+      stage,
+      ...(canary !== '' && { canary }),
+      ...snapshotRead(snapshot),
+    },
     version === '' ? { version: 'Enter the version' } : {},
   )
 
 /** Upgrades Talos on all servers of a cluster. The next allowed version is filled in. */
 export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
   const servers = useServerOptions(cluster)
+  const stores = useStores()
   const { data, isPending } = useQuery(healthOf(cluster.id))
   if (isPending) return <SkeletonRows rows={5} />
   const known = data?.versions.talos
@@ -42,11 +56,12 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
           ? cliOf(['cluster', 'upgrade-talos', cluster.name, change.version], {
               canary: change.canary === undefined ? null : nameOf(change.canary),
               stage: change.stage,
+              ...snapshotOptions(change, stores),
             })
           : ''
       }
     >
-      {() => (
+      {({ values }) => (
         <>
           <Text
             name="version"
@@ -62,6 +77,7 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
             hint="The others follow only after this server is healthy again"
             options={servers}
           />
+          <SnapshotFirst cluster={cluster} stores={stores} values={values} />
           <Check
             name="stage"
             label="Install the new version during the next boot, for servers on which a normal upgrade fails"

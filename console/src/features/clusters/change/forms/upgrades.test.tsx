@@ -23,7 +23,27 @@ describe('Upgrade Talos', () => {
       version: 'v1.13.9',
       canary: ids.w1,
       stage: false,
+      snapshot: true,
     })
+  })
+
+  test('takes a snapshot first, into the chosen store, unless the user says no', async () => {
+    const [disk, offsite] = ['disk', 'offsite'].map((name, i) => ({
+      id: `00000000-0000-4000-9000-00000000000${i}`,
+      name,
+      problem: null,
+    }))
+    versionsAre({ current: 'v1.13.8', next: 'v1.13.9' }, {})
+    answers['storeList'] = { items: [disk, offsite], total: 2 }
+    answers['snapshotScheduleGet'] = { schedule: null }
+    await show('upgradeTalos')
+    await screen.findByText(/^No snapshot of etcd is taken before the upgrade. Choose a store/)
+    await userEvent.selectOptions(screen.getByLabelText('Store of the snapshot'), offsite!.id)
+    await screen.findByText(/^etcd is copied to the store offsite, encrypted/)
+    const change = { kind: 'upgradeTalos', version: 'v1.13.9', stage: false }
+    expect(await plannedChange()).toEqual({ ...change, snapshot: true, store_id: offsite!.id })
+    await userEvent.click(screen.getByRole('checkbox', { name: 'Take a snapshot first' }))
+    expect(await plannedChange()).toEqual({ ...change, snapshot: false })
   })
 
   test('asks for a version if there is no newer one, and refuses a text that is none', async () => {
@@ -54,6 +74,7 @@ describe('Upgrade Kubernetes', () => {
       version: '1.36.3',
       drain: true,
       accept_removed_apis: false,
+      snapshot: true,
     })
   })
 

@@ -1,0 +1,114 @@
+/**
+ * The snapshot that an upgrade takes before it changes a machine. It has the id of the operation,
+ * so that neither a crash nor a retry takes a second one.
+ */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { unsaved } from '#contract/clusters/changes/snapshot-first.ts'
+import { changeTable } from '#contract/clusters/changes/table.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Tx } from '../../../../db/db.ts'
+import { system } from '../../../../http/caller.ts'
+import {
+  type ChangeTurn,
+  type ChangeView,
+  check,
+  keyOf,
+  type Planned,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
+import { followSnapshot, isTaken } from './follow.ts'
+
+type Upgrade = ChangeOf<'upgradeTalos'> | ChangeOf<'upgradeKubernetes'>
+type FirstPart = Required<Pick<Planned, 'checks' | 'warnings' | 'groups'>>
+
+const { snapshot: titleOf } = changeTable.clusterUpgradeTalos.steps
+const nothing: FirstPart = { checks: [], warnings: [], groups: [] }
+
+/** Longer than the limit of one attempt, in ms. */
+export const patienceMs = 8 * 3_600_000
+
+/**
+ * The part of an upgrade's plan that takes the snapshot. Without a store the upgrade is warned of,
+ * not refused. The key of the step names the store.
+ */
+export async function planSnapshot(
+  { parts, state }: ChangeView,
+  { snapshot, store_id: given }: Pick<Upgrade, 'snapshot' | 'store_id'>,
+): Promise<FirstPart> {
+  if (!snapshot) return nothing
+  const chosen = await parts.snapshots.storeFor(parts.db, state.row.id, given)
+  if (!chosen.ok)
+    return given === undefined
+      ? { ...nothing, warnings: [unsaved(chosen.reason)] }
+      : { ...nothing, checks: [check('snapshot', false, chosen.reason)] }
+  const { store } = chosen
+  return {
+    checks: [check('snapshot', true, `A snapshot of etcd is taken into ${store.name} first`)],
+    warnings:
+      store.problem === null
+        ? []
+        : [
+            `The last use of the store ${store.name} failed: ${store.problem.replace(/\.$/, '')}. If the snapshot can't be taken, nothing is upgraded`,
+          ],
+    groups: [
+      {
+        node_id: null,
+        name: null,
+        steps: [{ key: keyOf('snapshot', store.id), title: titleOf(store) }],
+      },
+    ],
+  }
+}
+
+const purposeOf = (change: Upgrade): string =>
+  change.kind === 'upgradeTalos'
+    ? `Before the upgrade to Talos v${change.version.replace(/^v/, '')}`
+    : `Before the upgrade to Kubernetes ${change.version.replace(/^v/, '')}`
+
+/** Step `snapshot/<store id>`. */
+export async function snapshotFirst(
+  turn: ChangeTurn<Upgrade>,
+  { key, step }: StepAt,
+): Promise<StepResult> {
+  const result = await takeOrFollow(turn, key.slice(keyOf('snapshot', '').length), step)
+  return typeof result === 'object' && 'failed' in result
+    ? {
+        failed: `${result.failed.replace(/\.$/, '')}. Nothing was upgraded. Solve this problem, then retry, or request the upgrade without a snapshot`,
+      }
+    : result
+}
+
+async function takeOrFollow(
+  turn: ChangeTurn<Upgrade>,
+  storeId: string,
+  step: StepAt['step'],
+): Promise<StepResult> {
+  const { parts, operation, state, change } = turn
+  if (await parts.snapshots.find(parts.db, operation.id)) return followSnapshot(turn, step)
+  try {
+    await write(turn, (tx) =>
+      parts.snapshots.begin(tx, system, {
+        id: operation.id,
+        cluster: { id: state.row.id, name: state.row.name },
+        storeId,
+        purpose: purposeOf(change),
+        createdBy: operation.created_by,
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { failed: error.message }
+  }
+  return isTaken
+}
+
+/** Called when the upgrade ends: a cancel also ends a snapshot that isn't ready. */
+export async function endSnapshot(
+  tx: Tx,
+  { parts, operation }: Pick<ChangeTurn, 'parts' | 'operation'>,
+  how: 'done' | 'failed' | 'cancelled',
+): Promise<void> {
+  if (how === 'cancelled') await parts.snapshots.cancel(tx, operation.id)
+}
