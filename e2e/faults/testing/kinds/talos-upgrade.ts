@@ -1,7 +1,11 @@
 /** Kills the program while a cluster gets another version of Talos. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { longTests } from '../../../../tools/testing/length.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { changedAt, changedInEachStep, type Installation } from '../killing.ts'
@@ -15,6 +19,7 @@ const points = [
   ['after the restart was requested', 'restart-talos:after', 'v1.13.9'],
   ['after the node was cordoned', 'cordon:after', 'v1.13.8'],
   ['before the node is uncordoned', 'uncordon:before', 'v1.13.7'],
+  ['after the snapshot was written to its store', 'snapshot:after', 'v1.13.9'],
 ] as const
 
 /** Kubernetes isn't upgraded in `npm test`, where other tests kill the program meanwhile. */
@@ -54,7 +59,18 @@ export const killTalosUpgrades = (installation: Installation): void =>
       })
       expect((await ended(call, made.operation.id)).status).toBe('done')
       cluster = made.cluster
+      await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: storeFolder } })
     }, 90_000)
+
+    /** Inside of the folder that Steelyard allows for stores by default. */
+    const storeFolder = join(site.folder, 'stores/disk')
+    /** Each snapshot that an upgrade has taken first is ready, and no other file is left. */
+    const keepsSnapshots = async () => {
+      const { items } = await patiently(() => call(snapshotList, { query: { per_page: 100 } }))
+      const files = readdirSync(join(storeFolder, 'clusters', cluster.id))
+      expect(files.toSorted()).toEqual(items.map(({ key }) => key.split('/').at(-1)!).toSorted())
+      expect(items.filter(({ status }) => status !== 'ready')).toEqual([])
+    }
 
     const isThere = async (version: string) => {
       expect(
@@ -66,6 +82,7 @@ export const killTalosUpgrades = (installation: Installation): void =>
           drift: null,
           talos: { version },
         })
+      await keepsSnapshots()
     }
 
     longTest.each(points)(
