@@ -157,6 +157,8 @@ test('generators of clients can read the document', () => {
   const written = JSON.stringify(document)
   expect(written).not.toContain('"items":false')
   expect(written).not.toContain('"prefixItems"')
+  // openapi-generator writes Go that does not compile for an object as a default.
+  expect(written).not.toContain('"default":{')
   expect(Object.keys(document.components.schemas).filter((name) => /^New[A-Z]/.test(name))).toEqual(
     [],
   )

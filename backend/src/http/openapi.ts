@@ -77,15 +77,19 @@ const named = z.registry<{ id: string; description: string }>()
 for (const [id, [schema, description]] of Object.entries(objects))
   named.add(schema, { id: documentName(id), description })
 
+const isPlainObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const safe = Number.MAX_SAFE_INTEGER
 /**
  * Schema details without meaning for a reader: patterns of UUIDs and times, bounds of safe
- * integers.
+ * integers. And a default that is an object, for which openapi-generator writes Go that doesn't
+ * compile: its fields say their own defaults.
  */
 const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
   (key === 'pattern' && format !== undefined) ||
   (key === 'minimum' && value === -safe) ||
   (key === 'maximum' && value === safe) ||
+  (key === 'default' && isPlainObject(value)) ||
   key === 'id' ||
   key === '$schema'
 
