@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { imageList } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
-import { type Server, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 
@@ -363,31 +363,29 @@ describe('servers that join by themselves', () => {
     expect(await installation.call(imageList, { query: {} })).toMatchObject({ total: 1 })
   })
 
-  test('an action on a selection shows a result for each server', async () => {
+  test('servers that were selected are removed after their number was typed', async () => {
     await go('Servers')
     const joined = (await fleet())
       .filter((s) => s.datacenter?.code === 'PL-WAW-1')
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    for (const s of joined.slice(0, 2))
-      await page.getByRole('checkbox', { name: `Select ${s.name}` }).check()
+      .slice(0, 2)
+    for (const s of joined) await page.getByRole('checkbox', { name: `Select ${s.name}` }).check()
     const selection = page.getByRole('region', { name: 'Selection' })
     await selection.getByRole('button', { name: 'Remove' }).click()
-    const question = dialog('Remove 2 servers?')
-    // Somebody else removes one of the servers meanwhile.
-    await installation.call(serverRemove, { params: { id: joined[0]!.id } })
-    await question.getByRole('textbox', { name: /^Type/ }).fill('remove 2 servers')
-    await question.getByRole('button', { name: 'Remove' }).click()
-    const results = dialog('1 of 2 servers not removed').getByRole('list', { name: 'Results' })
-    await results
-      .getByRole('listitem')
-      .filter({ hasText: joined[0]!.name })
-      .getByText('Not done')
+    const question = dialog('Remove: 2 servers')
+    const plan = question.getByRole('list', { name: 'Plan' }).getByRole('listitem')
+    for (const { name } of joined)
+      await plan.filter({ hasText: name }).getByText('Allowed').waitFor()
+    const remove = question.getByRole('button', { name: 'Remove' })
+    expect(await remove.getAttribute('aria-disabled')).toBe('true')
+    await question.getByRole('textbox', { name: 'Type the number of servers' }).fill('2')
+    await remove.click()
+    await page
+      .getByRole('heading', { name: /removal of 2 servers/ })
+      .first()
       .waitFor()
-    await results
-      .getByRole('listitem')
-      .filter({ hasText: joined[1]!.name })
-      .getByText('Removed')
-      .waitFor()
-    await dialog('1 of 2 servers not removed').getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText(/^done in/).waitFor()
+    const left = await fleet()
+    expect(left.filter((s) => joined.some(({ id }) => id === s.id))).toEqual([])
   })
 })

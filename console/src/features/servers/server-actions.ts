@@ -41,7 +41,7 @@ import {
   confirmHardware,
   labelServers,
   leaveCluster,
-  removeServers,
+  removeServer,
 } from './dialogs/dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
@@ -108,7 +108,7 @@ export const serverActions = (s: ListedServer): Action[] => [
     icon: 'trash',
     danger: true,
     can: removeVerdict(s),
-    run: () => removeServers({ servers: [s] }),
+    run: () => removeServer({ server: s }),
   },
   // Only for servers in a cluster: for other servers "Remove" does the same.
   ...only(s.cluster !== null, {
@@ -148,19 +148,17 @@ const free = (s: ListedServer): Verdict =>
 
 /** An act that is planned for all chosen servers, and becomes one operation. */
 const bulk = (
-  label: string,
   kind: BulkActKind,
+  how: Pick<Action, 'label' | 'icon' | 'danger'>,
   servers: readonly ListedServer[],
   judge: (s: ListedServer) => Verdict,
 ): Action => ({
-  label,
-  icon: kind === 'reset' ? 'swap' : 'refresh',
-  danger: kind === 'reset',
+  ...how,
   can: all(allowed(serverUpdate), anyAble(servers, judge)),
   run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
 })
 
-/** `done` receives the result of each server. */
+/** `done` receives the result of each server for which no operation begins. */
 export const bulkActions = (
   servers: readonly ListedServer[],
   done: (results: readonly ItemResult[]) => void,
@@ -183,16 +181,10 @@ export const bulkActions = (
     can: all(allowed(serverUpdate), anyAble(servers, canLabelServer)),
     run: () => labelServers({ servers, done }),
   },
-  bulk('Reboot', 'reboot', servers, canCommandServer),
-  bulk('Restart kubelet', 'restart_kubelet', servers, canCommandServer),
-  bulk('Reset', 'reset', servers, canResetServer),
-  {
-    label: 'Remove',
-    icon: 'trash',
-    danger: true,
-    can: all(allowed(serverRemove), anyAble(servers, canRemoveServer)),
-    run: () => removeServers({ servers, done }),
-  },
+  bulk('reboot', { label: 'Reboot', icon: 'refresh' }, servers, canCommandServer),
+  bulk('restart_kubelet', { label: 'Restart kubelet', icon: 'refresh' }, servers, canCommandServer),
+  bulk('reset', { label: 'Reset', icon: 'swap', danger: true }, servers, canResetServer),
+  bulk('remove', { label: 'Remove', icon: 'trash', danger: true }, servers, canRemoveServer),
 ]
 
 export const downloadTalosconfig = (s: ListedServer): Promise<unknown> =>

@@ -30,13 +30,6 @@ export function namesOf(servers: readonly Pick<ListedServer, 'name'>[], most = 6
     : names.join(', ')
 }
 
-/**
- * Text that the user types to confirm a removal. Its number has no thousands separator, because the
- * narrow space can't be typed.
- */
-export const removalWords = (servers: readonly Pick<ListedServer, 'name'>[]): string =>
-  servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`
-
 /** Number of concurrent calls. */
 const atOnce = 4
 

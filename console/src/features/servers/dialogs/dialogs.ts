@@ -6,8 +6,8 @@ import type { BulkDialog } from './bulk.ts'
 export const assignDatacenter = dialog<BulkDialog>(() => import('./AssignDatacenter.tsx'))
 /** Edits the labels and notes of one server, or sets and removes labels of several. */
 export const labelServers = dialog<BulkDialog>(() => import('./LabelServers.tsx'))
-/** Removes servers outside of clusters. */
-export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.tsx'))
+/** Removes a server that is in no cluster. */
+export const removeServer = dialog<{ server: ListedServer }>(() => import('./RemoveServer.tsx'))
 /** Takes a server out of its cluster, by reset or by force. */
 export const leaveCluster = dialog<{ server: ListedServer; way: 'reset' | 'remove' }>(
   () => import('./LeaveCluster.tsx'),
