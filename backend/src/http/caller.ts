@@ -45,6 +45,8 @@ export type AnonymousCaller = {
 export type SystemCaller = {
   readonly kind: 'system'
   readonly name: string
+  /** The user who requested what the reconciler carries out. */
+  readonly userId?: string | undefined
   /** The set of files whose change the reconciler carries out. */
   readonly appliedSet?: string
 }

@@ -38,6 +38,8 @@ const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
 interface Turn {
   readonly job: Job
   readonly operation: Operation
+  /** Begins the operations on servers. */
+  readonly caller: SystemCaller
   readonly isCancelled: boolean
   readonly act: BulkAct
 }
@@ -64,8 +66,7 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
     )
 
   const beginAct = async (turn: Turn, item: Item): Promise<void> => {
-    const { act, operation, job } = turn
-    const caller: SystemCaller = { kind: 'system', name: operation.created_by ?? 'Steelyard' }
+    const { act, operation, caller, job } = turn
     const also: Also = async (tx, begun) => {
       const asked = await operations.state(tx, operation.id)
       if (
@@ -216,12 +217,12 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
     async reconcile(job): Promise<Outcome> {
       const carried = await operations.carriedBy(db, job)
       if (!carried) return undefined
-      const { operation, isCancelled } = carried
+      const { operation, caller, isCancelled } = carried
       const act: BulkAct = {
         kind: bulkKindOf(operation),
         ...(await operations.argumentsOf(db, operation.id, 'serverBulk')),
       }
-      const turn: Turn = { job, operation, isCancelled, act }
+      const turn: Turn = { job, operation, caller, isCancelled, act }
       const steps = new Map(operation.steps.map((s) => [s.key, s]))
       const open = (await store.itemsOf(db, operation.id)).flatMap((item): Item[] => {
         const step = steps.get(bulkStep(turn.act.kind, item.server_id))

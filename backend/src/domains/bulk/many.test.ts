@@ -56,6 +56,12 @@ test(
       query: { kind: 'serverRemove', per_page: 1 },
     })
     expect(own!.total).toBe(bulkLimit - 37)
+    const by = await backend.database.db
+      .selectFrom('operation')
+      .select('created_by')
+      .distinct()
+      .execute()
+    expect(by).toEqual([{ created_by: expect.any(String) as string }])
 
     const { answer: again } = await admin.call(serverBulkPlan, {
       body: { act: { kind: 'remove' }, failed_of: id },

@@ -16,7 +16,7 @@ import type { ChosenDisks } from '#contract/servers/disks.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
 import type { HoldOwner } from '../../engine/holds.ts'
-import type { Caller, UserCaller } from '../../http/caller.ts'
+import type { Caller, SystemCaller, UserCaller } from '../../http/caller.ts'
 import type { Change } from '../../record.ts'
 
 export { demandFree, shownDisk } from './checks.ts'
@@ -102,6 +102,8 @@ export interface Asked {
 
 interface Carried {
   readonly operation: Operation
+  /** Steelyard, on behalf of the user who requested the operation. */
+  readonly caller: SystemCaller
   readonly isCancelled: boolean
 }
 

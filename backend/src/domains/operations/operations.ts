@@ -19,7 +19,7 @@ import type { Page } from '#contract/page.ts'
 import type { Scope } from '#contract/permissions.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
-import type { UserCaller } from '../../http/caller.ts'
+import type { SystemCaller, UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { Operations } from './api.ts'
@@ -104,19 +104,28 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   async carriedBy(
     on: Db | Tx,
     work: Work,
-  ): Promise<{ operation: Operation; isCancelled: boolean } | undefined> {
+  ): Promise<{ operation: Operation; caller: SystemCaller; isCancelled: boolean } | undefined> {
     const found = await store.carriedBy(on, work)
-    return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }
+    return (
+      found && {
+        operation: plain(found),
+        caller: onBehalfOf(found.row),
+        isCancelled: found.row.cancel_requested_at !== null,
+      }
+    )
   },
 
   /** All open operations of a queue's object, oldest first. For reconcilers. */
   async allCarriedBy(
     on: Db | Tx,
     work: Work,
-  ): Promise<{ operation: Operation; isCancelled: boolean; round: number }[]> {
+  ): Promise<
+    { operation: Operation; caller: SystemCaller; isCancelled: boolean; round: number }[]
+  > {
     const found = await store.allCarriedBy(on, work)
     return found.map((one) => ({
       operation: plain(one),
+      caller: onBehalfOf(one.row),
       isCancelled: one.row.cancel_requested_at !== null,
       round: one.row.round,
     }))
@@ -149,4 +158,10 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
    * increases with each retry by a user.
    */
   state: store.state,
+})
+
+const onBehalfOf = ({ created_by, created_by_name }: store.OperationRow): SystemCaller => ({
+  kind: 'system',
+  name: created_by_name,
+  userId: created_by ?? undefined,
 })

@@ -45,7 +45,7 @@ export function writing(
       arguments: JSON.stringify(given),
       starts_at: startsAt,
       in_window: inWindow,
-      created_by: caller.kind === 'user' ? caller.userId : null,
+      created_by: caller.kind === 'anonymous' ? null : (caller.userId ?? null),
       created_by_name: callerName(caller),
       created_at: now(),
       traceparent: tracing?.traceparent() ?? null,

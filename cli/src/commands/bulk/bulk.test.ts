@@ -152,5 +152,6 @@ test('nothing begins if every server refuses or none matches', async () => {
   expect((await every.cli.run('server reboot -l a=1 --yes')).exit).toBe(6)
   const none = await started([])
   expect((await none.cli.run('server reboot -l a=1 --yes')).exit).toBe(5)
+  expect((await none.cli.run('server reboot -l a=1 --dry-run')).exit).toBe(5)
   expect(every.api.callsOf(serverBulk)).toEqual([])
 })

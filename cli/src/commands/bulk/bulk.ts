@@ -148,12 +148,12 @@ async function runBulk(
 ): Promise<number | undefined> {
   const { api, terminal, json, show } = context
   const plan = await planFor(context, act, names, options)
+  if (plan.items.length === 0) throw new CliError('not_found', 'No server matches')
   if (options['dry-run'] === true) {
     show(plan, (p) => planText(terminal, p))
     return plan.allowed > 0 ? 0 : 1
   }
   if (!json || options['yes'] !== true) terminal.err(planText(terminal, plan))
-  if (plan.items.length === 0) throw new CliError('not_found', 'No server matches')
   if (plan.allowed === 0)
     throw new CliError('conflict', 'Every server refuses this: nothing was done')
   await confirm(context, plan, options)
