@@ -142,6 +142,8 @@ export interface Planning {
   readonly prune: PruneOptions | null
   /** Names of the servers that may leave their clusters, which wipes them. */
   readonly removable: ReadonlySet<string>
+  /** Whether upgrades take no snapshot of etcd first. */
+  readonly noSnapshot: boolean
   /** Templates that are neither saved nor in a document, by name. */
   readonly templates: ReadonlyMap<string, NewTemplate>
   readonly plan: Plan

@@ -14,6 +14,7 @@ export interface PlanOptions {
   readonly prune: PruneOptions | null
   /** Names of the servers that may leave their clusters, which wipes them. */
   readonly removable?: readonly string[]
+  readonly noSnapshot?: boolean
   readonly templates?: Planning['templates']
 }
 
@@ -86,7 +87,7 @@ function demandRemoved({ plan, removable }: Planning): void {
 export async function makePlan(
   context: Context,
   documents: readonly Placed[],
-  { set, prune, removable = [], templates = new Map() }: PlanOptions,
+  { set, prune, removable = [], noSnapshot = false, templates = new Map() }: PlanOptions,
 ): Promise<WholePlan> {
   const { first, problems } = byName(documents)
   const plan: Plan = { steps: [], problems, waiting: [], notes: [], withheld: [], unchanged: 0 }
@@ -99,6 +100,7 @@ export async function makePlan(
     set,
     prune,
     removable: new Set(removable),
+    noSnapshot,
     templates,
     plan,
     described: new Set(),

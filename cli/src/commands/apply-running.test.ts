@@ -77,6 +77,37 @@ test('a file changes servers, roles, versions, extensions and the endpoint, each
   )
 })
 
+test('upgrades take a snapshot first, into the store of the schedule that the same file sets; --no-snapshot leaves it out', async () => {
+  const { there, apply, changes } = await running()
+  let plans = 0
+  // The second plan, made when the schedule is set, is another one.
+  there.api.on(clusterPlan, ({ body: { change } }) => ({
+    kind: change.kind,
+    checks: [],
+    warnings: [],
+    groups: [],
+    disks: [],
+    losses: [],
+    differences: [],
+    took_s: null,
+    seen: String(++plans).padStart(64, '0'),
+  }))
+  const text = web(first, 'talos_version: v1.14.0\nsnapshots: {store: offsite, every_hours: 24}\n')
+  expect((await apply(text, '--yes --wait')).exit).toBe(0)
+  expect(there.api.callsOf(clusterChange)).toMatchObject([
+    { body: { seen: '2'.padStart(64, '0') } },
+  ])
+  const again = await apply(
+    web(first, 'kubernetes_version: 1.37.3\n'),
+    '--yes --wait --no-snapshot',
+  )
+  expect(again.exit).toBe(0)
+  expect(changes().map((c) => [c.kind, 'snapshot' in c && c.snapshot])).toEqual([
+    ['upgradeTalos', true],
+    ['upgradeKubernetes', false],
+  ])
+})
+
 test('a server that left the file stays until --remove-server names it, and then leaves last', async () => {
   const { apply, diff, changes } = await running()
   const text = web([first[0]!, member('server-3')])

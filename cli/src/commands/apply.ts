@@ -45,6 +45,7 @@ const planOptions = {
     many: true,
     help: 'A server that may leave its cluster because its document no longer names it: it is drained, wiped and removed',
   },
+  'no-snapshot': { kind: 'flag', help: 'Take no snapshot of etcd before upgrades of clusters' },
   set: {
     kind: 'text',
     value: 'NAME',
@@ -64,6 +65,7 @@ async function planOf(
     prune,
     'prune-cluster': clusters,
     'remove-server': removable,
+    'no-snapshot': noSnapshot,
     set = defaultSet,
   }: PlanOptions,
   waits = false,
@@ -83,6 +85,7 @@ async function planOf(
     set: name.data,
     prune: prune ? { clusters } : null,
     removable,
+    noSnapshot,
   })
   if (plan.problems.length > 0)
     throw new CliError('conflict', problemsText(plan.problems), { hint })

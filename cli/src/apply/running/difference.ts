@@ -49,6 +49,8 @@ export interface Facts {
   readonly images: readonly ServerExtensions[]
   /** Names of the servers that may be removed, which wipes them. */
   readonly removable: ReadonlySet<string>
+  /** Whether upgrades take no snapshot of etcd first. */
+  readonly noSnapshot: boolean
 }
 
 type Member = ClusterDocument['servers'][number]
@@ -155,7 +157,7 @@ const upgradeOf = (now: Versions, upgrade: Upgrade): Wanted =>
         ],
       }
 
-function upgradesOf({ cluster, document, offered }: Facts): {
+function upgradesOf({ cluster, document, offered, noSnapshot }: Facts): {
   wanted: Wanted[]
   refusals: Refusal[]
 } {
@@ -172,7 +174,8 @@ function upgradesOf({ cluster, document, offered }: Facts): {
     return { wanted: [], refusals: [{ path: ['kubernetes_version'], message: path.refused }] }
   const wanted: Wanted[] = []
   for (const upgrade of path.upgrades) {
-    wanted.push(upgradeOf(now, upgrade))
+    const asked = upgradeOf(now, upgrade)
+    wanted.push(noSnapshot ? { ...asked, change: { ...upgrade, snapshot: false } } : asked)
     now[upgrade.kind === 'upgradeTalos' ? 'talos' : 'kubernetes'] = upgrade.version
   }
   return { wanted, refusals: [] }

@@ -93,6 +93,7 @@ async function factsOf(
     document,
     found,
     removable: planning.removable,
+    noSnapshot: planning.noSnapshot,
     offered: await planning.world.versions(),
     images: comparesImages ? (await api.call(clusterExtensions, { params })).items : [],
   }

@@ -6,6 +6,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
+import { Alert } from '../../../ui/feedback/Status.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 
 /** The values of the fields about the snapshot before an upgrade. */
@@ -57,12 +58,10 @@ export function SnapshotFirst({
       <Check name="snapshot" label="Take a snapshot first" />
       {snapshot && stores !== undefined && data !== undefined && (
         <>
-          <p className="fs13 t2">
-            <Place
-              chosen={storeOf(stores.find(({ id }) => id === store_id) ?? scheduled, stores)}
-              isEmpty={stores.length === 0}
-            />
-          </p>
+          <Place
+            chosen={storeOf(stores.find(({ id }) => id === store_id) ?? scheduled, stores)}
+            isEmpty={stores.length === 0}
+          />
           {stores.length > 1 && (
             <Choose
               name="store_id"
@@ -86,12 +85,19 @@ function Place({
 }) {
   if (!chosen.ok)
     return (
-      <>
+      <Alert tone="warn">
         {unsaved(chosen.reason)}. {isEmpty && <a href={paths.stores()}>Stores</a>}
-      </>
+      </Alert>
     )
   const { name, problem } = chosen.store
-  return problem === null
-    ? `etcd is copied to the store ${name}, encrypted, before the first server is changed.`
-    : `The last use of the store ${name} failed: ${problem.replace(/\.$/, '')}. If the snapshot can't be taken, nothing is upgraded.`
+  return problem === null ? (
+    <p className="fs12 t3">
+      etcd is copied to the store {name}, encrypted, before the first server is changed
+    </p>
+  ) : (
+    <Alert tone="warn">
+      The last use of the store {name} failed: {problem.replace(/\.$/, '')}. If the snapshot can't
+      be taken, nothing is upgraded.
+    </Alert>
+  )
 }
