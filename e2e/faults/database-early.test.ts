@@ -5,7 +5,7 @@ import { longTests } from '../../tools/testing/length.ts'
 import { copyTemplate } from '../template.ts'
 import { databaseOf, startProgram, temporaryFolder } from './processes.ts'
 
-const moments = longTests ? 50 : 3
+const moments = longTests ? 50 : 2
 /**
  * The last work of a start is over about a second after the program is ready. Most of it happens at
  * once, so the first moments are close together.

@@ -2,6 +2,7 @@ import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { longTests } from '../../tools/testing/length.ts'
 import { longTest } from '../../tools/testing/long-test.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './processes.ts'
@@ -9,6 +10,8 @@ import { create, ended, findings, openSite, patiently, type Site, signIn } from 
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationGet } from '#contract/operations.ts'
 
+/** Servers of the cluster whose creation continues after an outage. */
+const size = longTests ? 4 : 2
 let site: Site
 let program: Program
 let call: Caller
@@ -42,7 +45,7 @@ async function holdDown(forMs: number): Promise<void> {
 }
 
 test('a creation continues by itself after a temporary outage of the database', async () => {
-  const nodes = await site.take(call, 4)
+  const nodes = await site.take(call, size)
   const { cluster, operation } = await create(call, site, 'outage', nodes)
   await pause(400)
   const outage = holdDown(8_000)

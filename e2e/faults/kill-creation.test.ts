@@ -1,7 +1,8 @@
 /**
  * Kills the program during the creation of clusters: around every effect, and at seeded moments.
- * `npm test` tries three of the 30 points around effects. `npm run faults` sets more seeds; a seed is
- * replayed with FAULT_SEEDS=7 FAULT_MOMENTS=1.
+ * `npm test` tries two of the 18 points around effects of a creation of two servers, the long form
+ * all 30 of five. `npm run faults` sets more seeds; a seed is replayed with FAULT_SEEDS=7
+ * FAULT_MOMENTS=1.
  */
 import { describe, expect, test } from 'vitest'
 import { longTests, spread } from '../../tools/testing/length.ts'
@@ -11,8 +12,9 @@ import { create, dismiss, ended, findings } from './testing/world.ts'
 
 const seeds = (process.env['FAULT_SEEDS'] ?? '1').split(',').map(Number)
 const moments = Number(process.env['FAULT_MOMENTS'] ?? '2')
+const size = longTests ? 5 : 2
 const kinds: readonly (readonly [seed: string, points: readonly KillPoint[]])[] = [
-  ['effects', spread(effectPoints, 3)],
+  ['effects', spread(effectPoints(size), 2)],
   ...(longTests
     ? [
         [
@@ -25,14 +27,14 @@ const kinds: readonly (readonly [seed: string, points: readonly KillPoint[]])[] 
 
 for (const [seed, points] of kinds) {
   const { site, call, killedAt, killedAfter } = await startInstallation({
-    servers: points.length * 5,
+    servers: points.length * size,
     seed: `kill-${seed}`,
   })
   describe(`around ${seed}`, () => {
     test.each(points.map((point, number) => ({ ...point, number })))(
       'cluster creation interrupted by kill −9, $name, ends with a ready cluster',
       async ({ failpoint, afterMs, number }) => {
-        const nodes = await site.take(call, 5)
+        const nodes = await site.take(call, size)
         const begin = () => create(call, site, `kill-${number}`, nodes)
         const setting = failpoint(nodes)
         const { cluster, operation } = await (setting === undefined

@@ -11,6 +11,7 @@ import { channelCreate, channelTest } from '#contract/alerts/channels.ts'
 import { deliveryGet, deliveryRetry } from '#contract/alerts/deliveries.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../../tools/api-client.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { copyTemplate } from '../template.ts'
 import { failpointFile } from './testing/failpoint-file.ts'
 import { admin, endDatabase, type Program, startProgram, temporaryFolder } from './processes.ts'
@@ -55,10 +56,11 @@ const { id: channelId } = await call()(channelCreate, {
   },
 })
 
-test.each([
-  { point: 'deliver:before', times: 1 },
+const points = [
+  ...(longTests ? [{ point: 'deliver:before', times: 1 }] : []),
   { point: 'deliver:after', times: 2 },
-])(
+]
+test.each(points)(
   'a message during which the program is killed at $point arrives $times times with one id',
   async ({ point, times }) => {
     received.length = 0

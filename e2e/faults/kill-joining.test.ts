@@ -7,9 +7,9 @@ import type { Caller } from '../../tools/api-client.ts'
 import { freePort } from '../../tools/processes.ts'
 import { openSite, patiently, signIn } from './testing/world.ts'
 
-const count = longTests ? 60 : 20
+const count = longTests ? 60 : 8
 /** Numbers of joined servers at which the program is killed. */
-const killedAt = longTests ? [0, 1, 20] : [0, 1, 8]
+const killedAt = longTests ? [0, 1, 20] : [0, 4]
 const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 

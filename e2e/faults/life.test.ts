@@ -4,7 +4,8 @@
  * loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its
  * progress, and is gone for a day in the upgrade of Talos. The workload's data and identity must be
  * the same at the end. `FAULT_SEEDS=7` replays a seed. `npm test` kills once in most operations of a
- * smaller cluster, and leaves out changes that `kill-changes.test.ts` makes.
+ * cluster with one control plane, which grows, is patched while Steelyard is gone for a day, and is
+ * restored.
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -26,6 +27,7 @@ import {
   workloadPath,
 } from './testing/kubernetes.ts'
 import { longTests } from '../../tools/testing/length.ts'
+import { longTest } from '../../tools/testing/long-test.ts'
 import { seeded } from './testing/points.ts'
 import { databaseOf, type Program, type SimulatedCluster } from './processes.ts'
 import { create, ended, openSite, patiently, type Site, signIn } from './testing/world.ts'
@@ -44,7 +46,7 @@ let id: string
 /** Control planes and workers that the cluster gets in turn. */
 const sizes = longTests
   ? { created: [3, 3], joining: [2, 2], replacing: [1, 0], restored: [3, 3] }
-  : { created: [3, 2], joining: [0, 1], replacing: [1, 0], restored: [1, 1] }
+  : { created: [1, 1], joining: [0, 1], replacing: [0, 0], restored: [1, 1] }
 type Size = readonly number[]
 const plus = (a: Size, b: Size) => a.map((n, i) => n + b[i]!)
 const shown = (size: Size) => size.join(' + ')
@@ -269,7 +271,7 @@ test(`it grows to ${shown(grown)}`, { timeout: withinMs }, async () => {
   expect(await cluster()).toMatchObject({ control_planes: grown[0], workers: grown[1] })
 })
 
-test('a dead control plane is replaced', { timeout: withinMs }, async () => {
+longTest('a dead control plane is replaced', { timeout: withinMs }, async () => {
   await powerOff(nodes[1]!)
   const { node_id } = take(sizes.replacing)[0]!
   expect(await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id } })).toMatchObject({
@@ -288,12 +290,15 @@ const changes: readonly {
   /** `npm test` makes this change too. */
   readonly isFrequent?: true
 }[] = [
-  { title: 'is patched', wanted: async () => ({ kind: 'configure', patches: [patch] }) },
+  {
+    title: 'is patched',
+    wanted: async () => ({ kind: 'configure', patches: [patch] }),
+    how: { isAway: !longTests },
+    isFrequent: true,
+  },
   {
     title: 'gets an extension',
     wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }),
-    how: { isAway: !longTests },
-    isFrequent: true,
   },
   {
     title: 'gets a newer Talos',
@@ -319,7 +324,6 @@ const changes: readonly {
     title: 'gets a new authority of the Kubernetes API',
     wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }),
     how: { times: kills.long },
-    isFrequent: true,
   },
 ]
 

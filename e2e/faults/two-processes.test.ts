@@ -10,6 +10,7 @@ import {
 import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { longTests } from '../../tools/testing/length.ts'
+import { longTest } from '../../tools/testing/long-test.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
@@ -24,7 +25,7 @@ let call: Caller
 let saved: string
 
 /** Servers of each cluster. */
-const size = longTests ? 4 : 2
+const size = longTests ? 4 : 1
 
 const storeFolder = (): string => `${site.folder}-store`
 const beside = () =>
@@ -148,19 +149,24 @@ async function holdsSomething(): Promise<void> {
   throw new Error('The first program was never seen at work')
 }
 
-test('a process that is paused for longer than its lease loses its objects, and its late writes are refused', async () => {
-  const nodes = await site.take(call, size)
-  const { cluster, operation } = await create(call, site, 'paused', nodes)
-  await holdsSomething()
-  process.kill(first.pid, 'SIGSTOP')
-  // Keep the first program paused for longer than its lease (15 s), even if the operation ends
-  // earlier.
-  const [end] = await Promise.all([ended(call, operation.id, 90_000), pause(20_000)])
-  process.kill(first.pid, 'SIGCONT')
-  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
-  await pause(3_000)
-  expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual([])
-})
+longTest(
+  'a process that is paused for longer than its lease loses its objects, and its late writes are refused',
+  async () => {
+    const nodes = await site.take(call, size)
+    const { cluster, operation } = await create(call, site, 'paused', nodes)
+    await holdsSomething()
+    process.kill(first.pid, 'SIGSTOP')
+    // Keep the first program paused for longer than its lease (15 s), even if the operation ends
+    // earlier.
+    const [end] = await Promise.all([ended(call, operation.id, 90_000), pause(20_000)])
+    process.kill(first.pid, 'SIGCONT')
+    expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+    await pause(3_000)
+    expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual(
+      [],
+    )
+  },
+)
 
 test('after kill −9 of one process during a creation and a snapshot, the other process takes over within 30 s', async () => {
   const before = await snapshots()

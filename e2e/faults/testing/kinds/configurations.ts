@@ -13,6 +13,7 @@ import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clus
 import { patchList } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { spread } from '../../../../tools/testing/length.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { changedAt, type Installation } from '../killing.ts'
 import { ended, patiently } from '../world.ts'
 
@@ -102,17 +103,12 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test.each(
-      spread(
-        [
-          ['before it is tried', 'trial:before', 9101],
-          ['after it was sent on trial', 'trial:after', 9102],
-          ['before it is confirmed', 'confirm-trial:before', 9103],
-          ['after it was confirmed', 'confirm-trial:after', 9104],
-        ],
-        1,
-      ),
-    )(
+    longTest.each([
+      ['before it is tried', 'trial:before', 9101],
+      ['after it was sent on trial', 'trial:after', 9102],
+      ['before it is confirmed', 'confirm-trial:before', 9103],
+      ['after it was confirmed', 'confirm-trial:after', 9104],
+    ])(
       'a change of the network interrupted by kill −9 %s ends with the change on every server, and with no trial',
       { timeout: 240_000 },
       async (_name, point, port) => {
@@ -126,19 +122,14 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test.each(
-      spread(
-        [
-          ['before it is tried', 'trial:before'],
-          ['after it was sent on trial', 'trial:after'],
-          ['right after it was asked for', 300],
-          ['while the server is away', 3_000],
-          ['when its time ends', 6_000],
-          ['when the server is back', 8_500],
-        ] as const,
-        1,
-      ),
-    )(
+    longTest.each([
+      ['before it is tried', 'trial:before'],
+      ['after it was sent on trial', 'trial:after'],
+      ['right after it was asked for', 300],
+      ['while the server is away', 3_000],
+      ['when its time ends', 6_000],
+      ['when the server is back', 8_500],
+    ] as const)(
       'a change that cuts a server off, interrupted by kill −9 %s, is undone and told, and no other server is touched',
       { timeout: 240_000 },
       async (_name, when) => {
@@ -178,15 +169,10 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test.each(
-      spread(
-        [
-          ['after the node was cordoned', 'cordon:after', 'a'],
-          ['before the node is uncordoned', 'uncordon:before', 'b'],
-        ],
-        1,
-      ),
-    )(
+    longTest.each([
+      ['after the node was cordoned', 'cordon:after', 'a'],
+      ['before the node is uncordoned', 'uncordon:before', 'b'],
+    ])(
       'a change that restarts a server, interrupted by kill −9 %s, restarts the server once',
       { timeout: 180_000 },
       async (_name, point, value) => {
@@ -202,16 +188,11 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test.each(
-      spread(
-        [
-          ['after an image was configured', 'configure:after', '1.35.2'],
-          ['before the manifests are applied', 'manifests:before', '1.35.3'],
-          ['after the manifests were applied', 'manifests:after', '1.35.4'],
-        ],
-        1,
-      ),
-    )(
+    longTest.each([
+      ['after an image was configured', 'configure:after', '1.35.2'],
+      ['before the manifests are applied', 'manifests:before', '1.35.3'],
+      ['after the manifests were applied', 'manifests:after', '1.35.4'],
+    ])(
       'an upgrade of Kubernetes interrupted by kill −9 %s ends with every program upgraded',
       { timeout: 180_000 },
       async (_name, point, version) => {
@@ -220,7 +201,7 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test(
+    longTest(
       'a change of the endpoint interrupted by kill −9 ends with the new endpoint',
       { timeout: 180_000 },
       async () => {
@@ -231,7 +212,7 @@ export const killConfigurations = (installation: Installation): void =>
       },
     )
 
-    test(
+    longTest(
       'a wipe of a workload disk interrupted by kill −9 ends with the disk removed',
       { timeout: 180_000 },
       async () => {

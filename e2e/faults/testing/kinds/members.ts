@@ -7,8 +7,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
-import { longTests } from '../../../../tools/testing/length.ts'
-import { longTest } from '../../../../tools/testing/long-test.ts'
 import { changedAt, type Installation } from '../killing.ts'
 import { ended, patiently } from '../world.ts'
 
@@ -20,8 +18,7 @@ export const killChangesOfMembers = (installation: Installation): void =>
     const node = (i: number): Server => nodes[i]!
 
     beforeAll(async () => {
-      // The last two join and replace in the full run only.
-      nodes = await site.take(call, longTests ? 6 : 4)
+      nodes = await site.take(call, 6)
       // The endpoint is a DNS name, so that any control plane can leave.
       const servers = nodes.slice(0, 4).map(({ id }, i) => ({
         node_id: id,
@@ -72,9 +69,7 @@ export const killChangesOfMembers = (installation: Installation): void =>
         (s) => s.uuid.toLowerCase() === server.identity.uuid,
       )!
 
-    // The life of a cluster (`life.test.ts`) is killed while a server is added and replaced, in every
-    // run.
-    longTest(
+    test(
       'a new worker joins and is installed once after Steelyard was killed when it had sent the configuration',
       { timeout: 300_000 },
       async () => {
@@ -109,7 +104,7 @@ export const killChangesOfMembers = (installation: Installation): void =>
       },
     )
 
-    longTest(
+    test(
       'a dead control plane is replaced after Steelyard was killed when it had removed the member from etcd',
       { timeout: 300_000 },
       async () => {

@@ -7,7 +7,6 @@ import {
   subnetCreate,
   subnetGet,
 } from '#contract/network/subnets.ts'
-import { spread } from '../../../../tools/testing/length.ts'
 import type { Installation } from '../killing.ts'
 import { create, ended, patiently } from '../world.ts'
 
@@ -53,7 +52,7 @@ export const killAssignments = ({ site, call, killedAt }: Installation): void =>
     const endOf = async (point: string, act: () => ReturnType<typeof assign>) =>
       ended(call, (await killedAt(point, act)).operation.id)
 
-    test.each(spread(['pool:before', 'pool:after', 'announce:before', 'announce:after'], 1))(
+    test.each(['pool:before', 'pool:after', 'announce:before', 'announce:after'])(
       'a subnet assignment interrupted by kill −9 at %s ends with an active pool in the cluster',
       async (point) => {
         const subnet = await add()
@@ -73,7 +72,7 @@ export const killAssignments = ({ site, call, killedAt }: Installation): void =>
       },
     )
 
-    test.each(spread(['remove:before', 'remove:after', 'unannounce:after'], 1))(
+    test.each(['remove:before', 'remove:after', 'unannounce:after'])(
       'a subnet unassignment interrupted by kill −9 at %s ends with no pool in the cluster and the subnet free',
       async (point) => {
         const subnet = await add()

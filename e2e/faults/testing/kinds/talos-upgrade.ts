@@ -6,8 +6,6 @@ import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
-import { longTests } from '../../../../tools/testing/length.ts'
-import { longTest } from '../../../../tools/testing/long-test.ts'
 import { changedAt, changedInEachStep, type Installation } from '../killing.ts'
 import { ended, patiently } from '../world.ts'
 
@@ -22,19 +20,10 @@ const points = [
   ['after the snapshot was written to its store', 'snapshot:after', 'v1.13.9'],
 ] as const
 
-/** Kubernetes isn't upgraded in `npm test`, where other tests kill the program meanwhile. */
 const changes = [
-  ['the upgrade of Talos', 'write-talos:after', { kind: 'upgradeTalos', version: 'v1.14.1' }],
-  ...(longTests
-    ? [
-        [
-          'the upgrade of Kubernetes',
-          'configure:after',
-          { kind: 'upgradeKubernetes', version: '1.37.2' },
-        ] as const,
-      ]
-    : []),
-  ['the move to documents', 'configure:after', { kind: 'documents' }],
+  ['the upgrade of Talos', { kind: 'upgradeTalos', version: 'v1.14.1' }],
+  ['the upgrade of Kubernetes', { kind: 'upgradeKubernetes', version: '1.37.2' }],
+  ['the move to documents', { kind: 'documents' }],
 ] as const
 
 export const killTalosUpgrades = (installation: Installation): void =>
@@ -85,7 +74,7 @@ export const killTalosUpgrades = (installation: Installation): void =>
       await keepsSnapshots()
     }
 
-    longTest.each(points)(
+    test.each(points)(
       'an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded',
       async (_name, point, version) => {
         const change = { kind: 'upgradeTalos', version } as const
@@ -94,14 +83,11 @@ export const killTalosUpgrades = (installation: Installation): void =>
       },
     )
 
-    // `npm test` tries one point of each change, the full run a kill in each step.
     test.each(changes)(
       'a cluster on its way to Talos 1.14, interrupted by kill −9 during %s, gets there without drift',
       { timeout: 600_000 },
-      async (_name, point, change) => {
-        const asked = { clusterId: cluster.id, change }
-        if (longTests) await changedInEachStep(installation, asked)
-        else await changedAt(installation, point, asked)
+      async (_name, change) => {
+        await changedInEachStep(installation, { clusterId: cluster.id, change })
         await isThere('v1.14.1')
       },
     )

@@ -2,13 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { authorize } from '#contract/sessions.ts'
-import { longTests } from '../../tools/testing/length.ts'
 import { apiClient } from '../../tools/api-client.ts'
 import { admin, home } from './processes.ts'
 import { create, ended, findings, openSite, patiently, signIn } from './testing/world.ts'
 import { operationGet } from '#contract/operations.ts'
 
-const size = longTests ? 4 : 2
+const size = 4
 const dayMs = 86_400_000
 const site = await openSite({ servers: 2 * size, seed: 'clock' })
 afterAll(() => site.stop())

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationCancel, operationGet } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
-import { longTest } from '../../tools/testing/long-test.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 let site: Site
@@ -62,7 +61,7 @@ test('an operation whose run ends the process twice waits for a user, who resume
   await mended.kill()
 })
 
-longTest('a halted operation can be cancelled and resumed, which ends it', async () => {
+test('a halted operation can be cancelled and resumed, which ends it', async () => {
   const doomed = { FAILPOINT: 'bootstrap:before' }
   let operation: { id: string } | undefined
   for (let round = 0; round < 2; round++) {
