@@ -11,10 +11,12 @@ import {
   serverGet,
   serverUpdate,
 } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
 import { makeCluster } from './small-cluster.ts'
+import { looks } from './testing/looks.ts'
 
 let installation: Installation
 let browser: Browser
@@ -58,18 +60,17 @@ async function select(names: readonly string[], query = ''): Promise<void> {
       .getByRole('checkbox', { name: `Select ${name}` })
       .check({ force: true })
 }
-/** Checks and pictures of what is shown, at two widths in both themes. */
+/** Checks and pictures of what is shown, narrow and wide. */
 async function look(what: string): Promise<void> {
-  for (const width of [375, 1280])
-    for (const theme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
-      await expectAccessible(page, `${what} at ${width} px, ${theme}`)
-      await shot(page, `${what.replaceAll(' ', '-')}-${width}-${theme}`)
-    }
+  for (const [width, theme] of looks) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+    await expectAccessible(page, `${what} at ${width} px, ${theme}`)
+    await shot(page, `${what.replaceAll(' ', '-')}-${width}-${theme}`)
+  }
 }
 
-test(
+longTest(
   'three servers are rebooted: the plan shows a refusal, the operation the result of each server, and the failed one is tried again',
   { timeout: 400_000 },
   async () => {

@@ -13,6 +13,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { admin, type Installation, startInstallation, twoAlike } from './installation.ts'
 
 let installation: Installation
@@ -145,26 +146,30 @@ describe('servers', () => {
 })
 
 describe('clusters', () => {
-  test('the script of docs/api-first-cluster.md creates a cluster, whose escrow file can be opened without Steelyard', async () => {
-    const ran = await node(['docs/programs/first-cluster.mjs', 'first'], {
-      env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password },
-    })
-    expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)
-    expect(ran.out).toMatch(/^apiVersion: v1$/m)
-    const cluster = await json<Cluster>('cluster show first')
-    expect(cluster).toMatchObject({ status: 'ready', control_planes: 3, workers: 2 })
+  longTest(
+    'the script of docs/api-first-cluster.md creates a cluster, whose escrow file can be opened without Steelyard',
+    async () => {
+      const ran = await node(['docs/programs/first-cluster.mjs', 'first'], {
+        env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password },
+      })
+      expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)
+      expect(ran.out).toMatch(/^apiVersion: v1$/m)
+      const cluster = await json<Cluster>('cluster show first')
+      expect(cluster).toMatchObject({ status: 'ready', control_planes: 3, workers: 2 })
 
-    const escrow = join(installation.data, 'escrow')
-    expect(readdirSync(escrow)).toContain(`${cluster.id}.bin`)
-    const opened = await node([
-      'docs/open-escrow.mjs',
-      join(installation.data, 'key'),
-      join(escrow, `${cluster.id}.bin`),
-    ])
-    expect(opened).toMatchObject({ code: 0, err: '' })
-    expect(opened.out).toMatch(/^trustdinfo:$/m)
-    expect(readFileSync(join(escrow, `${cluster.id}.bin`), 'utf8')).not.toContain('trustdinfo')
-  }, 180_000)
+      const escrow = join(installation.data, 'escrow')
+      expect(readdirSync(escrow)).toContain(`${cluster.id}.bin`)
+      const opened = await node([
+        'docs/open-escrow.mjs',
+        join(installation.data, 'key'),
+        join(escrow, `${cluster.id}.bin`),
+      ])
+      expect(opened).toMatchObject({ code: 0, err: '' })
+      expect(opened.out).toMatch(/^trustdinfo:$/m)
+      expect(readFileSync(join(escrow, `${cluster.id}.bin`), 'utf8')).not.toContain('trustdinfo')
+    },
+    180_000,
+  )
 
   test('cluster create starts an operation that can be watched, and Ctrl-C ends only the watching', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
@@ -196,9 +201,8 @@ describe('clusters', () => {
     const watched = await steelyard(`operation watch ${operation.id}`)
     expect(`${watched.code}\n${watched.out}`).toMatch(/^0\n/)
     expect(watched.out).toContain('Create cluster terminal: done')
-    expect((await json<Page<Operation>>('operation list --kind clusterCreate')).items).toHaveLength(
-      2,
-    )
+    const creations = (await json<Page<Operation>>('operation list --kind clusterCreate')).items
+    expect(creations.filter(({ target }) => target.name === 'terminal')).toHaveLength(1)
 
     const file = join(folder, 'terminal.kubeconfig')
     expect(await steelyard(`cluster kubeconfig terminal --output ${file}`)).toMatchObject({
@@ -229,7 +233,7 @@ describe('the program and the CLI client that it serves', () => {
     expect((await node([file, 'server', 'list'])).code).toBe(0)
   })
 
-  test('doctor and user add --first run on the machine of Steelyard', async () => {
+  longTest('doctor and user add --first run on the machine of Steelyard', async () => {
     const env = { STEELYARD_DATA: installation.data }
     const doctor = await npmRunSteelyard('doctor --json', { env })
     expect(JSON.parse(doctor.out)).toContainEqual(

@@ -12,6 +12,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
@@ -338,7 +339,7 @@ describe('the first path', () => {
     await page.getByText(/^done in /).waitFor()
   })
 
-  test('all data is still there after a restart', async () => {
+  longTest('all data is still there after a restart', async () => {
     await installation.restart()
     errors.splice(0)
     await page.reload()

@@ -12,6 +12,7 @@ import { auditList } from '#contract/audit.ts'
 import { imageList } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 
@@ -334,34 +335,37 @@ describe('servers that join by themselves', () => {
     expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
   })
 
-  test('while the image factory is down, an image is stored with the reason until it is confirmed', async () => {
-    await simulate('factory', 'down')
-    await page.goto('/infra/servers/prepare-image')
-    await choose('Join token', /^None/)
-    await page.getByRole('button', { name: 'Generate' }).click()
-    await generated()
-      .getByText(/The image factory has not confirmed this schematic/)
-      .waitFor()
-    await generated().getByRole('button', { name: 'Try again' }).click()
-    // Steelyard retries its request to the factory; the button is busy meanwhile.
-    await generated().getByRole('button', { name: 'Loading' }).waitFor({ state: 'detached' })
-    await generated().getByRole('button', { name: 'Try again' }).waitFor()
-    expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({
-      factory: { registered_at: null },
-      token: null,
-    })
-    await simulate('factory', 'ok')
-    await generated().getByRole('button', { name: 'Try again' }).click()
-    await generated().getByText('Confirmed by the image factory').waitFor()
-    await table('Earlier images')
-      .getByRole('button', { name: /^Actions for / })
-      .first()
-      .click()
-    await page.getByRole('menuitem', { name: 'Remove' }).click()
-    await dialog('Remove this image?').getByRole('button', { name: 'Remove' }).click()
-    await notice('The image was removed').waitFor()
-    expect(await installation.call(imageList, { query: {} })).toMatchObject({ total: 1 })
-  })
+  longTest(
+    'while the image factory is down, an image is stored with the reason until it is confirmed',
+    async () => {
+      await simulate('factory', 'down')
+      await page.goto('/infra/servers/prepare-image')
+      await choose('Join token', /^None/)
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await generated()
+        .getByText(/The image factory has not confirmed this schematic/)
+        .waitFor()
+      await generated().getByRole('button', { name: 'Try again' }).click()
+      // Steelyard retries its request to the factory; the button is busy meanwhile.
+      await generated().getByRole('button', { name: 'Loading' }).waitFor({ state: 'detached' })
+      await generated().getByRole('button', { name: 'Try again' }).waitFor()
+      expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({
+        factory: { registered_at: null },
+        token: null,
+      })
+      await simulate('factory', 'ok')
+      await generated().getByRole('button', { name: 'Try again' }).click()
+      await generated().getByText('Confirmed by the image factory').waitFor()
+      await table('Earlier images')
+        .getByRole('button', { name: /^Actions for / })
+        .first()
+        .click()
+      await page.getByRole('menuitem', { name: 'Remove' }).click()
+      await dialog('Remove this image?').getByRole('button', { name: 'Remove' }).click()
+      await notice('The image was removed').waitFor()
+      expect(await installation.call(imageList, { query: {} })).toMatchObject({ total: 1 })
+    },
+  )
 
   test('servers that were selected are removed after their number was typed', async () => {
     await go('Servers')

@@ -2,6 +2,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'
@@ -159,7 +160,7 @@ describe('by keyboard alone', () => {
     await focused(bin)
   })
 
-  test('a cluster is created in three steps', async () => {
+  longTest('a cluster is created in three steps', async () => {
     await key('Control+k')
     await focused(page.getByRole('combobox', { name: 'Go to or do anything' }))
     await type('create cluster')
@@ -196,32 +197,37 @@ describe('by keyboard alone', () => {
     await page.getByText(/^done in /).waitFor({ timeout: 60_000 })
   })
 
-  test('the key is copied, the kubeconfig downloads, and logging out ends the session', async () => {
-    const more = button('More actions')
-    await tabTo(more)
-    await key('Enter')
-    await walkTo('Show cluster key')
-    await key('Enter')
-    const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
-    const address = dialog.getByRole('button', { name: `Copy address of ${name}` })
-    await tabTo(address)
-    await key('Enter')
-    await dialog.getByText('Copied').waitFor()
-    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^0x[0-9a-fA-F]{40}$/)
-    await key('Escape')
-    await dialog.waitFor({ state: 'detached' })
-    await focused(more)
+  longTest(
+    'the key is copied, the kubeconfig downloads, and logging out ends the session',
+    async () => {
+      const more = button('More actions')
+      await tabTo(more)
+      await key('Enter')
+      await walkTo('Show cluster key')
+      await key('Enter')
+      const dialog = page.getByRole('dialog', {
+        name: "List of newly generated clusters' addresses",
+      })
+      const address = dialog.getByRole('button', { name: `Copy address of ${name}` })
+      await tabTo(address)
+      await key('Enter')
+      await dialog.getByText('Copied').waitFor()
+      expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^0x[0-9a-fA-F]{40}$/)
+      await key('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await focused(more)
 
-    await tabTo(button('Kubeconfig'), 'Shift+Tab')
-    const [download] = await Promise.all([page.waitForEvent('download'), key('Enter')])
-    expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
+      await tabTo(button('Kubeconfig'), 'Shift+Tab')
+      const [download] = await Promise.all([page.waitForEvent('download'), key('Enter')])
+      expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
 
-    await tabTo(button('Profile'), 'Shift+Tab')
-    await key('Enter')
-    await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
-    await key('End')
-    await focused(page.getByRole('menuitem', { name: 'Log out' }))
-    await key('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
-  })
+      await tabTo(button('Profile'), 'Shift+Tab')
+      await key('Enter')
+      await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
+      await key('End')
+      await focused(page.getByRole('menuitem', { name: 'Log out' }))
+      await key('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+    },
+  )
 })

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverGet, serverList, type ListedServer } from '#contract/servers/servers.ts'
+import { longTests } from '../tools/testing/length.ts'
 import {
   closePages,
   expectAccessible,
@@ -35,6 +36,9 @@ afterAll(async () => {
   await installation?.stop()
 })
 inOneStory(() => ({ page, errors }))
+
+/** Widths at which the screens are looked at. */
+const opened = longTests ? widths : [375, 1280]
 
 const labelsOf = async (i: number) =>
   (await installation.call(serverGet, { params: { id: servers[i]!.id } })).labels
@@ -104,7 +108,7 @@ test('a chip of a label in the list shows the servers that have it', async () =>
   await page.getByRole('link', { name: 'env=prod' }).first().click()
   await expect.poll(() => new URL(page.url()).searchParams.get('label')).toBe('env=prod')
   await expect.poll(() => rows().count()).toBe(3)
-  for (const width of widths) {
+  for (const width of opened) {
     await page.setViewportSize({ width, height: 800 })
     await expectAccessible(page, `the list of servers with labels at ${width} px`)
     await shot(page, `labels-in-list-${width}`)
@@ -128,7 +132,7 @@ test('a server is put into quarantine with a reason, is found by it, and the qua
   await page.goto(`/infra/servers/${id}`)
   const notice = page.getByRole('status').filter({ hasText: 'In quarantine since' })
   await notice.getByText(/by .+@.+: Its disk sda fails\./).waitFor()
-  for (const width of widths) {
+  for (const width of opened) {
     await page.setViewportSize({ width, height: 800 })
     await expectAccessible(page, `a server in quarantine at ${width} px`)
     await shot(page, `server-in-quarantine-${width}`)

@@ -415,7 +415,7 @@ describe('many subnets', () => {
     await page.getByRole('group', { name: 'About 10.9.200.64/26' }).waitFor()
   })
 
-  test('subnets can be moved between the two lists by keyboard alone', async () => {
+  longTest('subnets can be moved between the two lists by keyboard alone', async () => {
     await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&step=subnets`)
     const there = page.getByRole('listbox', { name: `In ${site.code}` })
     await there.focus()
@@ -456,7 +456,7 @@ describe('many subnets', () => {
     expect(await subnetNamed('poz-theirs')).toMatchObject({ vlan_id: 77 })
   })
 
-  test('removing several subnets at once shows a result for each', async () => {
+  longTest('removing several subnets at once shows a result for each', async () => {
     await installation.call(subnetCreate, {
       body: { name: 'poz-c', cidr: '198.18.2.0/24', datacenter_id: site.id },
     })

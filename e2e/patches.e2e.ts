@@ -3,7 +3,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { patchCreate, patchGet, patchList, patchUpdate } from '#contract/patches.ts'
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
-import { launch, open, signIn, tell, write } from './browser.ts'
+import { longTest } from '../tools/testing/long-test.ts'
+import { closePages, launch, open, signIn, tell, write } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -20,7 +21,7 @@ beforeAll(async () => {
   server = (await installation.call(serverList, { query: {} })).items[0]!
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closePages()
   await installation?.stop()
 })
 afterEach(async ({ task }) => {
@@ -64,7 +65,7 @@ test('case 35: the editor keeps what was typed while somebody else changes the p
   await other.close()
 })
 
-test('case 36: nine tabs load and stay live over HTTP/1.1', async () => {
+longTest('case 36: nine tabs load and stay live over HTTP/1.1', async () => {
   const tabs = await Promise.all(Array.from({ length: 9 }, () => context.newPage()))
   const name = (tab: Page, text: string) =>
     tab

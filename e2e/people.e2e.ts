@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { userCreate } from '#contract/users.ts'
 import { clientId, clientSecret, codeOf, realProvider } from '../tools/identity-provider.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
@@ -172,50 +173,56 @@ test('a user signs in through the identity provider, and returns to the page tha
   await page.getByText('Operator', { exact: true }).waitFor()
 })
 
-test('cancelling at the identity provider leads back to the sign-in, with the reason', async () => {
-  provider.signsIn(undefined)
-  await page.goto('/auth/login')
-  await button('Sign in with Example Login').click()
-  await heading('You are not signed in').waitFor()
-  expect(new URL(page.url()).search).toBe('')
-  await page.getByRole('link', { name: 'Back to sign in' }).click()
-  await heading('Sign in to your account').waitFor()
-})
+longTest(
+  'cancelling at the identity provider leads back to the sign-in, with the reason',
+  async () => {
+    provider.signsIn(undefined)
+    await page.goto('/auth/login')
+    await button('Sign in with Example Login').click()
+    await heading('You are not signed in').waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByRole('link', { name: 'Back to sign in' }).click()
+    await heading('Sign in to your account').waitFor()
+  },
+)
 
-test('an action that needs a recent proof asks for the password once, and then succeeds', async () => {
-  await signIn(page)
-  await page.goto('/profile?tab=tokens')
-  const keys: (string | undefined)[] = []
-  // The server asks only 15 minutes after the sign-in, so the first answer is replaced.
-  await page.route('**/v1/tokens', async (route) => {
-    if (route.request().method() !== 'POST') return route.continue()
-    keys.push(route.request().headers()['idempotency-key'])
-    const needed = { error: 'Confirm that it is you.', code: 'proof_needed', request_id: 'r' }
-    return keys.length === 1 ? route.fulfill({ status: 409, json: needed }) : route.continue()
-  })
-  await button('Create API token').first().click()
-  const create = dialog('Create API token')
-  await create.getByLabel('Name').fill('monitoring')
-  await create.getByRole('checkbox', { name: 'servers:read' }).check()
-  await create.getByRole('button', { name: 'Create token' }).click()
-  const proof = dialog('Confirm that it is you')
-  await proof.getByLabel('Password', { exact: true }).fill('not the password')
-  await proof.getByRole('button', { name: 'Confirm' }).click()
-  await proof.getByText('This is not your password').waitFor()
-  await proof.getByLabel('Password', { exact: true }).fill(admin.password)
-  await proof.getByRole('button', { name: 'Confirm' }).click()
-  await dialog('API token monitoring')
-    .getByText(/^sy-api-/)
-    .waitFor()
-  expect(keys).toHaveLength(2)
-  expect(keys[0]).toBe(keys[1])
-  await button('Done').click()
-  await page.getByRole('row', { name: /monitoring/ }).waitFor()
-  await button('Actions for monitoring').click()
-  await page.getByRole('menuitem', { name: 'Revoke' }).click()
-  await dialog('Revoke monitoring?').getByRole('button', { name: 'Revoke' }).click()
-  await page.getByText('No API tokens yet').waitFor()
-})
+longTest(
+  'an action that needs a recent proof asks for the password once, and then succeeds',
+  async () => {
+    await signIn(page)
+    await page.goto('/profile?tab=tokens')
+    const keys: (string | undefined)[] = []
+    // The server asks only 15 minutes after the sign-in, so the first answer is replaced.
+    await page.route('**/v1/tokens', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      keys.push(route.request().headers()['idempotency-key'])
+      const needed = { error: 'Confirm that it is you.', code: 'proof_needed', request_id: 'r' }
+      return keys.length === 1 ? route.fulfill({ status: 409, json: needed }) : route.continue()
+    })
+    await button('Create API token').first().click()
+    const create = dialog('Create API token')
+    await create.getByLabel('Name').fill('monitoring')
+    await create.getByRole('checkbox', { name: 'servers:read' }).check()
+    await create.getByRole('button', { name: 'Create token' }).click()
+    const proof = dialog('Confirm that it is you')
+    await proof.getByLabel('Password', { exact: true }).fill('not the password')
+    await proof.getByRole('button', { name: 'Confirm' }).click()
+    await proof.getByText('This is not your password').waitFor()
+    await proof.getByLabel('Password', { exact: true }).fill(admin.password)
+    await proof.getByRole('button', { name: 'Confirm' }).click()
+    await dialog('API token monitoring')
+      .getByText(/^sy-api-/)
+      .waitFor()
+    expect(keys).toHaveLength(2)
+    expect(keys[0]).toBe(keys[1])
+    await button('Done').click()
+    await page.getByRole('row', { name: /monitoring/ }).waitFor()
+    await button('Actions for monitoring').click()
+    await page.getByRole('menuitem', { name: 'Revoke' }).click()
+    await dialog('Revoke monitoring?').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('No API tokens yet').waitFor()
+  },
+)
 
 test('an invitation creates an account once, and its user appears without a reload', async () => {
   await signIn(page)
@@ -247,25 +254,28 @@ test('an invitation creates an account once, and its user appears without a relo
   expect(guest.errors).toEqual([])
 })
 
-test('a viewer sees the name of the role and who can give another one, and no page of admins', async () => {
-  await signIn(page, person('vera'))
-  await page.goto('/profile')
-  await page.getByText('Viewer', { exact: true }).waitFor()
-  await page
-    .getByRole('region', { name: 'Who can give you another role' })
-    .getByText(admin.email)
-    .waitFor()
-  await button(/Profile$/).click()
-  const entry = page.getByRole('menuitem', { name: /^Admin/ })
-  expect(await entry.getAttribute('aria-disabled')).toBe('true')
-  await page.keyboard.press('Escape')
-  for (const path of ['/admin/users', '/audit']) {
-    await page.goto(path)
-    await page.getByText(/^You are a viewer\. Another role is given by/).waitFor()
-  }
-})
+longTest(
+  'a viewer sees the name of the role and who can give another one, and no page of admins',
+  async () => {
+    await signIn(page, person('vera'))
+    await page.goto('/profile')
+    await page.getByText('Viewer', { exact: true }).waitFor()
+    await page
+      .getByRole('region', { name: 'Who can give you another role' })
+      .getByText(admin.email)
+      .waitFor()
+    await button(/Profile$/).click()
+    const entry = page.getByRole('menuitem', { name: /^Admin/ })
+    expect(await entry.getAttribute('aria-disabled')).toBe('true')
+    await page.keyboard.press('Escape')
+    for (const path of ['/admin/users', '/audit']) {
+      await page.goto(path)
+      await page.getByText(/^You are a viewer\. Another role is given by/).waitFor()
+    }
+  },
+)
 
-test('an admin sees all sessions, ends one, and finds it in the audit log', async () => {
+longTest('an admin sees all sessions, ends one, and finds it in the audit log', async () => {
   const other = await open(browser, installation.url)
   await signIn(other.page, person('vera'))
   await signIn(page)

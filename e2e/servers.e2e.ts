@@ -11,6 +11,7 @@ import {
 } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { pageBudgets, pageCosts } from '../tools/bench/console.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
@@ -212,7 +213,7 @@ describe('the list', () => {
     await expect.poll(names).toEqual(servers.slice(0, 5).map((s) => s.name))
   })
 
-  test('hidden columns and saved views outlast a reload', async () => {
+  longTest('hidden columns and saved views outlast a reload', async () => {
     await list()
     await page.getByRole('button', { name: 'Columns' }).click()
     const saved = page.waitForResponse(
@@ -403,7 +404,7 @@ describe('adding and removing', () => {
     await expect.poll(names).toEqual([wanted.name])
   })
 
-  test('an address where nothing answers is shown with the reason', async () => {
+  longTest('an address where nothing answers is shown with the reason', async () => {
     await list('?add=new')
     const silent = servers[0]!.nodeAddresses[0]!.replace(/\d+$/, '250')
     await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(silent)
@@ -441,7 +442,7 @@ describe('pages that do not exist', () => {
   })
 })
 
-test('a viewer sees everything, and every disabled action shows the reason', async () => {
+longTest('a viewer sees everything, and every disabled action shows the reason', async () => {
   const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
   await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
   const watched = await open(browser, installation.url)

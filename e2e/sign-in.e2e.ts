@@ -7,6 +7,7 @@ import { userCreate, userList } from '#contract/users.ts'
 import packageFile from '../package.json' with { type: 'json' }
 import { apiClient } from '../tools/api-client.ts'
 import { longTests } from '../tools/testing/length.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, restMouse, signIn, tell, write } from './browser.ts'
 import { gateTo } from './gate.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
@@ -196,7 +197,7 @@ test('a session that was revoked elsewhere ends on the login page with a notice,
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
-test('opening a page with a revoked session shows the same notice', async () => {
+longTest('opening a page with a revoked session shows the same notice', async () => {
   await signIn(page)
   await apiClient(installation.url).call(authorizeLogout, {
     body: { refresh_token: await token('refresh') },
@@ -255,11 +256,10 @@ test('logging out in one tab ends the session at once in every tab and on the se
 })
 
 const viewer = { email: 'viewer@steelyard.demo', password: 'another password for the tests' }
-const signOuts = [
-  ...(longTests ? [{ isLost: false, what: 'a sign-out' }] : []),
+longTest.each([
+  { isLost: false, what: 'a sign-out' },
   { isLost: true, what: 'a sign-out that never reached the server' },
-]
-test.each(signOuts)(
+])(
   'the late answer of a refresh in one tab does not reach the viewer who signs in in the other tab after $what',
   async ({ isLost }) => {
     const { total } = await installation.call(userList, { query: { q: viewer.email } })
@@ -328,63 +328,66 @@ test.each(signOuts)(
   },
 )
 
-test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft', async () => {
-  await signIn(page)
-  const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
-  const editor = `/infra/servers/${items[0]!.id}/create-patch`
-  await page.goto(editor)
-  const name = page.getByRole('textbox', { name: 'Name' })
-  await name.fill('kept')
-  await write(page, 'machine: {}')
-  await apiClient(installation.url).call(authorizeLogout, {
-    body: { refresh_token: await token('refresh') },
-  })
-  // The preview gets a 401, unless the live events ended first.
-  await page.keyboard.insertText(' # more')
-  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
-  await email().fill(admin.email)
-  await password().fill(admin.password)
-  await submit()
-  await page.getByText(/^A draft from .* was restored/).waitFor()
-  expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([
-    editor,
-    'kept',
-    0,
-  ])
-  const logOut = page
-    .getByRole('complementary', { name: 'Main' })
-    .getByRole('button', { name: 'Log out' })
-  await logOut.click()
-  const question = page.getByRole('dialog', { name: 'Log out without saving?' })
-  await question.getByRole('button', { name: 'Cancel' }).click()
-  await question.waitFor({ state: 'detached' })
-  await logOut.click()
-  await question.getByRole('button', { name: 'Log out' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
-  expect(await stored()).toEqual({})
-  // Sign in again in the same tab, whose connection to the drafts database was closed when logging
-  // out cleared the site's storage.
-  await email().fill(admin.email)
-  await password().fill(admin.password)
-  await submit()
-  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  const sections = page.getByRole('navigation', { name: 'Sections' })
-  await sections.getByRole('link', { name: 'Servers' }).click()
-  await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
-  const create = page.getByRole('link', { name: 'Create patch' })
-  await create.click()
-  await name.fill('kept-again')
-  await sections.getByRole('link', { name: 'Servers' }).click()
-  await page
-    .getByRole('dialog', { name: 'Leave without saving?' })
-    .getByRole('button', { name: 'Leave' })
-    .click()
-  await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
-  await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
-  await create.click()
-  await page.getByText(/^A draft from .* was restored/).waitFor()
-  expect(await name.inputValue()).toBe('kept-again')
-})
+longTest(
+  'a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft',
+  async () => {
+    await signIn(page)
+    const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
+    const editor = `/infra/servers/${items[0]!.id}/create-patch`
+    await page.goto(editor)
+    const name = page.getByRole('textbox', { name: 'Name' })
+    await name.fill('kept')
+    await write(page, 'machine: {}')
+    await apiClient(installation.url).call(authorizeLogout, {
+      body: { refresh_token: await token('refresh') },
+    })
+    // The preview gets a 401, unless the live events ended first.
+    await page.keyboard.insertText(' # more')
+    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+    await email().fill(admin.email)
+    await password().fill(admin.password)
+    await submit()
+    await page.getByText(/^A draft from .* was restored/).waitFor()
+    expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([
+      editor,
+      'kept',
+      0,
+    ])
+    const logOut = page
+      .getByRole('complementary', { name: 'Main' })
+      .getByRole('button', { name: 'Log out' })
+    await logOut.click()
+    const question = page.getByRole('dialog', { name: 'Log out without saving?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    await logOut.click()
+    await question.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+    expect(await stored()).toEqual({})
+    // Sign in again in the same tab, whose connection to the drafts database was closed when logging
+    // out cleared the site's storage.
+    await email().fill(admin.email)
+    await password().fill(admin.password)
+    await submit()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    const sections = page.getByRole('navigation', { name: 'Sections' })
+    await sections.getByRole('link', { name: 'Servers' }).click()
+    await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
+    const create = page.getByRole('link', { name: 'Create patch' })
+    await create.click()
+    await name.fill('kept-again')
+    await sections.getByRole('link', { name: 'Servers' }).click()
+    await page
+      .getByRole('dialog', { name: 'Leave without saving?' })
+      .getByRole('button', { name: 'Leave' })
+      .click()
+    await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+    await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
+    await create.click()
+    await page.getByText(/^A draft from .* was restored/).waitFor()
+    expect(await name.inputValue()).toBe('kept-again')
+  },
+)
 
 test('visitors see what Steelyard is, a link to sign in, and the waitlist', async () => {
   await page.goto('/')
@@ -406,38 +409,41 @@ test('visitors see what Steelyard is, a link to sign in, and the waitlist', asyn
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
 })
 
-test('every tab shows within seconds that a hanging server is silent, and shows it as live after it answers again', async () => {
-  const gate = await gateTo(installation.url)
-  const { context: gated, page: one, errors: seen } = await open(browser, gate.url)
-  try {
-    await signIn(one)
-    await one.getByText('Live', { exact: true }).waitFor()
-    // One tab reads the stream and passes the events to the other tab.
-    const two = await gated.newPage()
-    await two.goto('/infra/servers')
-    await two.getByText('Live', { exact: true }).waitFor()
-    gate.shut()
-    await Promise.all(
-      [one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor()),
-    )
-    await two
-      .getByRole('navigation', { name: 'Sections' })
-      .getByRole('link', { name: 'Clusters' })
-      .click()
-    await two
-      .getByText(
-        /^Steelyard has not answered since .* This page is shown as soon as Steelyard answers\.$/,
+longTest(
+  'every tab shows within seconds that a hanging server is silent, and shows it as live after it answers again',
+  async () => {
+    const gate = await gateTo(installation.url)
+    const { context: gated, page: one, errors: seen } = await open(browser, gate.url)
+    try {
+      await signIn(one)
+      await one.getByText('Live', { exact: true }).waitFor()
+      // One tab reads the stream and passes the events to the other tab.
+      const two = await gated.newPage()
+      await two.goto('/infra/servers')
+      await two.getByText('Live', { exact: true }).waitFor()
+      gate.shut()
+      await Promise.all(
+        [one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor()),
       )
-      .waitFor()
-    gate.open()
-    await Promise.all([one, two].map((tab) => tab.getByText('Live', { exact: true }).waitFor()))
-    await two.getByRole('heading', { level: 1, name: /^Clusters/ }).waitFor()
-    expect(seen.splice(0)).toEqual([])
-  } finally {
-    await gated.close()
-    await gate.close()
-  }
-})
+      await two
+        .getByRole('navigation', { name: 'Sections' })
+        .getByRole('link', { name: 'Clusters' })
+        .click()
+      await two
+        .getByText(
+          /^Steelyard has not answered since .* This page is shown as soon as Steelyard answers\.$/,
+        )
+        .waitFor()
+      gate.open()
+      await Promise.all([one, two].map((tab) => tab.getByText('Live', { exact: true }).waitFor()))
+      await two.getByRole('heading', { level: 1, name: /^Clusters/ }).waitFor()
+      expect(seen.splice(0)).toEqual([])
+    } finally {
+      await gated.close()
+      await gate.close()
+    }
+  },
+)
 
 test('on a narrow screen, the menu closes if dragged by a quarter of its width, and slides back if dragged less', async () => {
   await signIn(page)

@@ -6,6 +6,7 @@ import { serverList } from '#contract/servers/servers.ts'
 import { templateList } from '#contract/templates/templates.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation, twoAlike, untilReady } from './installation.ts'
+import { looks } from './testing/looks.ts'
 
 let installation: Installation
 let browser: Browser
@@ -43,14 +44,9 @@ inOneStory(() => ({ page, errors }))
 
 const row = () => page.getByRole('row').filter({ hasText: 'shop' })
 
-/** Checks and pictures of what is shown: narrow and wide, light and dark. */
+/** Checks and pictures of what is shown, narrow and wide. */
 async function looked(name: string): Promise<void> {
-  for (const [width, theme] of [
-    [375, 'light'],
-    [375, 'dark'],
-    [1280, 'light'],
-    [1280, 'dark'],
-  ] as const) {
+  for (const [width, theme] of looks) {
     await page.setViewportSize({ width, height: 900 })
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
     await shot(page, `${name}-${width}-${theme}`)

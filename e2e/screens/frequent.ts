@@ -1,12 +1,11 @@
 /**
  * Names of the screens that axe checks in `npm test`, at 375 and 1280 px: those that people use
- * often, and one of each kind of list, menu, dialog and form. `npm run test:all` checks every
- * screen.
+ * often, and one of each kind of list, menu, dialog and form. They need none of the data of
+ * `rare.ts`. Journeys check further ones. `npm run test:all` checks every screen.
  */
 export const frequent: readonly string[] = [
   'home-signed-out',
   'sign-in',
-  'set-password',
   'overview',
   'profile-menu',
   'command-palette',
@@ -16,26 +15,17 @@ export const frequent: readonly string[] = [
   'servers-row-open',
   'servers-add',
   'server',
-  'server-logs',
   'patch-create',
-  'server-drift',
   'clusters',
   'create-cluster-review',
   'cluster',
-  'cluster-keys',
   'cluster-health',
   'change-grow',
-  'prepare-image',
   'network',
   'network-map',
-  'rack',
-  'shared-patch',
-  'shared-patch-edit',
-  'subnets-assign',
   'profile',
   'operations',
   'history',
-  'audit',
   'marketplace-cc',
   'not-found',
   'something-went-wrong',

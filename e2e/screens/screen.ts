@@ -38,21 +38,15 @@ export interface SharedPatchWorld {
   shared: { id: string; name: string }
 }
 
-/** Data that the screens show, made by `furnish` in screens.e2e.ts. */
-export interface World
-  extends JoiningWorld, MarketplaceWorld, NetworkWorld, RackWorld, SharedPatchWorld {
+/** Data of the rarer screens, made by `furnishRare`. */
+export interface RareWorld extends JoiningWorld, RackWorld, SharedPatchWorld {
   /** Path of a link to set a password. */
   passwordLink: string
-  /** A free server with a patch and with content on all disks. */
-  server: { id: string; name: string; patchId: string }
   /** A server whose hardware is unconfirmed. */
   unconfirmed: { id: string; name: string }
   /** A removed server. */
   removed: { id: string; name: string }
-  /**
-   * `ready`: a ready cluster. `waiting`: a cluster that waits for a server that no longer answers.
-   */
-  ready: { id: string; name: string }
+  /** A cluster that waits for a server that no longer answers. */
   waiting: { id: string; name: string }
   /**
    * `unwiped`: failed, because a server's disk got content after the server was chosen. `troubled`:
@@ -66,6 +60,14 @@ export interface World
    */
   drifted: { id: string; name: string }
   talosconfig: string
+}
+
+/** Data that the screens show, made by `furnish` in screens.e2e.ts. */
+export interface World extends RareWorld, MarketplaceWorld, NetworkWorld {
+  /** A free server with a patch and with content on all disks. */
+  server: { id: string; name: string; patchId: string }
+  /** A ready cluster. */
+  ready: { id: string; name: string }
 }
 
 export interface Screen {
