@@ -75,7 +75,7 @@ export async function snapshotFirst(
   const result = await takeOrFollow(turn, key.slice(keyOf('snapshot', '').length), step)
   return typeof result === 'object' && 'failed' in result
     ? {
-        failed: `${result.failed.replace(/\.$/, '')}. Nothing was upgraded. Solve this problem, then retry, or request the upgrade without a snapshot`,
+        failed: `${result.failed.replace(/\.$/, '')}. Nothing was upgraded. Solve this problem and retry, or request the upgrade again, with or without a snapshot`,
       }
     : result
 }

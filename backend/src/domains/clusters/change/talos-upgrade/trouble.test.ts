@@ -5,7 +5,7 @@ import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import { historyList } from '#contract/history/history.ts'
-import { operationRetry } from '#contract/operations.ts'
+import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -157,17 +157,33 @@ test(
     // The folder looks like one whose disk is not mounted.
     const mark = path.join(folder, 'steelyard-store')
     await rename(mark, `${mark}.away`)
-    const { id } = await world.change(cluster.id, upgrade)
     const kept = async () => (await admin.call(snapshotList, { query: {} })).answer!.items
+    const failedOnce = (n: number) =>
+      world.until(kept, ([s]) => s?.reason?.startsWith(`Attempt ${n} of 4`) === true)
+    const cancelled = await world.change(cluster.id, upgrade)
+    await failedOnce(1)
+    await admin.call(operationCancel, { params: { id: cancelled.id } })
+    expect(await world.ended(cancelled.id)).toMatchObject({
+      status: 'cancelled',
+      reason: expect.stringMatching(
+        /^Cancelled after 0 of \d+ steps\. Take a snapshot of etcd into/,
+      ),
+    })
+    await world.toNextRun('snapshot', `${cluster.id}/${cancelled.id}`)
+    await rename(`${mark}.away`, mark)
+    await world.until(kept, (all) => all.length === 0)
+
+    await rename(mark, `${mark}.away`)
+    const { id } = await world.change(cluster.id, upgrade)
     for (const attempt of [1, 2, 3]) {
-      await world.until(kept, ([s]) => s?.reason?.startsWith(`Attempt ${attempt} of 4`) === true)
+      await failedOnce(attempt)
       await world.toNextRun('snapshot', `${cluster.id}/${id}`)
     }
     const failed = await world.ended(id)
     expect(failed).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(
-        /steelyard-store.*\. Nothing was upgraded\. Solve this problem, then retry, or request the upgrade without a snapshot$/,
+        /steelyard-store.*\. Nothing was upgraded\. Solve this problem and retry, or request the upgrade again, with or without a snapshot$/,
       ),
     })
     expect(stepsThat(failed, 'done')).toEqual([])
