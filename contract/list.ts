@@ -57,6 +57,11 @@ export interface ListFilter {
   readonly range?: RangeFilter
   /** The value has a syntax of its own. labels: a selector such as `rack=3,gen!=r640`. */
   readonly syntax?: 'labels'
+  /**
+   * Label of the value `none`, which the items pass that have no value: "In no rack". An object that
+   * is called none is named by its id.
+   */
+  readonly none?: string
   /** Schema of the text. Default: trimmed, at most 40 characters. */
   readonly schema?: z.ZodMiniType<string, string>
   /** Placeholder of the value in the CLI's help, such as CODE. */
@@ -84,6 +89,11 @@ export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends F
   /** The default order. */
   readonly order: Order<Sorts<C>>
   readonly perPage: number
+  /**
+   * Filters by whose values the items can be grouped. If they have labels, they can also be grouped
+   * by the values of a label.
+   */
+  readonly groups?: readonly string[]
 }
 /**
  * Any declared list. The item type is `never`, because functions that take an item, such as
@@ -136,6 +146,7 @@ export const list =
     filters?: F
     order: NoInfer<Order<Sorts<C>>>
     perPage?: number
+    groups?: readonly NoInfer<keyof F & string>[]
   }): List<Item, C, F> => ({ perPage: 50, filters: {} as F, ...declared })
 
 export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] =>
@@ -147,8 +158,19 @@ export const filtersOf = <L extends AnyList>(of: L) =>
 export const tableOf = ({ nouns: [, many] }: AnyList): string => many.replaceAll(' ', '-')
 /** Names of the search text and the filters. */
 export const narrowingKeys = (of: AnyList): string[] => ['q', ...filtersOf(of).map(([key]) => key)]
-/** Names of what a view stores: search text, filters and order. */
-export const viewKeys = (of: AnyList): string[] => [...narrowingKeys(of), 'sort']
+/** Names of what a view stores: search text, filters, order and what the list is grouped by. */
+export const viewKeys = (of: AnyList): string[] => [
+  ...narrowingKeys(of),
+  'sort',
+  ...(of.groups ? ['group'] : []),
+]
+
+/** Value of a filter that the items pass which have no value. */
+export const noValue = 'none'
+
+/** The help text of a filter with what `none` means. */
+export const helpOf = ({ help, none }: ListFilter): string =>
+  none === undefined ? help : `${help} (${noValue}: ${none.toLowerCase()})`
 
 /** The allowed values of a filter with their labels; undefined if any text is allowed. */
 export function choicesOf({
@@ -237,7 +259,7 @@ type Declared = Pick<Operation, 'name' | 'summary' | 'path' | 'scope'> &
 
 /** Descriptions of the list's filters, for the documentation of its calls. */
 export const meaningsOf = (of: AnyList): Readonly<Record<string, string>> =>
-  Object.fromEntries(filtersOf(of).map(([key, { help }]) => [key, `${help}.`]))
+  Object.fromEntries(filtersOf(of).map(([key, filter]) => [key, `${helpOf(filter)}.`]))
 
 /**
  * Declares the API call that returns a list in pages. `more`: query parameters that don't filter.

@@ -8,9 +8,11 @@ import {
   choicesOf,
   type ColumnKey,
   filtersOf,
+  helpOf,
   type ItemOf,
   type ListColumn,
   type ListFilter,
+  noValue,
   sortKeys,
 } from '#contract/list.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
@@ -215,8 +217,9 @@ const filterOption = (key: string, filter: ListFilter): TextOption => {
   return {
     kind: 'text',
     value: filter.placeholder ?? key.toUpperCase(),
-    help: filter.help,
+    help: helpOf(filter),
     ...(choices && { choices }),
+    ...(filter.none !== undefined && { suggested: [noValue] }),
     ...(filter.short && { short: filter.short }),
   }
 }

@@ -349,3 +349,21 @@ export type FindingKind = keyof typeof findingKinds
 
 /** All kinds, the worst first. */
 export const kindsOfFindings = Object.keys(findingKinds) as FindingKind[]
+
+/** The worst of some findings; null if there is none. */
+export const worstOf = <F extends { readonly kind: FindingKind }>(
+  findings: Iterable<F | null>,
+): F | null => {
+  let worst: F | null = null
+  for (const one of findings)
+    if (one !== null && (worst === null || placeOf(one) < placeOf(worst))) worst = one
+  return worst
+}
+const placeOf = ({ kind }: { readonly kind: FindingKind }): number => kindsOfFindings.indexOf(kind)
+
+/** The titles of the kinds that a server shows: its own, and those about several servers. */
+export const serverFindingTitles = Object.fromEntries(
+  kindsOfFindings.flatMap((kind) =>
+    findingKinds[kind].object === 'cluster' ? [] : [[kind, findingKinds[kind].title]],
+  ),
+) as Readonly<Record<FindingKind, string>>

@@ -10,7 +10,7 @@ export const ShownLabels = z.record(z.string(), z.string())
 
 export const labelFilter = {
   label: 'Labels',
-  help: 'Only objects with these labels, such as rack=3,gen!=r640',
+  help: 'Only objects with these labels, such as rack=3,gen!=r640, or without one: !spare',
   syntax: 'labels',
   placeholder: 'SELECTOR',
   short: 'l',

@@ -6,17 +6,19 @@
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { WorstFinding } from '../findings/findings.ts'
+import { serverFindingTitles } from '../findings/kinds.ts'
 import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
 import { variantOf } from '../operation.ts'
 import { changed, pageOf, time } from '../page.ts'
 import { Placement, placementSaid } from '../racks/placing.ts'
-import { Disk } from './disks.ts'
 import { Eligibility, Quarantine } from './eligibility.ts'
+import { Resources } from './resources.ts'
 import { LastChange } from './silence.ts'
 
 export * from './eligibility.ts'
+export * from './resources.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
 export const ServerStatus = z.enum(serverStatuses)
@@ -46,10 +48,6 @@ export const stageSaid = (stage: string): string =>
     : stage === 'unknown'
       ? 'at an unknown stage'
       : stage.replaceAll('_', ' ')
-
-const text = z.optional(z.string())
-const amount = z.optional(z.number())
-const several = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
 
 /** A change of the server's configuration outside of Steelyard. */
 const ServerDrift = z.object({
@@ -82,40 +80,6 @@ const ServerTrial = z.object({
   reason: z.string(),
   since: time,
 })
-
-/**
- * A server's hardware, as the specification defines it. Missing lists become empty; all fields but
- * `id` are optional. Sizes in bytes, max_speed in MHz.
- */
-export const Resources = z.object({
-  node_addresses: several(z.string()),
-  processors: several(
-    z.object({
-      id: z.string(),
-      socket: text,
-      manufacturer: text,
-      product_name: text,
-      cpu_cores: amount,
-      thread_count: amount,
-      max_speed: amount,
-    }),
-  ),
-  memory: several(
-    z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text }),
-  ),
-  disks: several(Disk),
-  interfaces: several(
-    z.object({
-      id: z.string(),
-      link_state: z.optional(z.boolean()),
-      driver: text,
-      product: text,
-      vendor: text,
-      hardware_addr: text,
-    }),
-  ),
-})
-export type Resources = z.infer<typeof Resources>
 
 /** Fields that a search matches, beside the name. */
 const searchedParts = [
@@ -280,6 +244,9 @@ export const Server = z.object({
 })
 export type Server = z.infer<typeof Server>
 
+/** What servers are grouped by, beside labels. */
+export const serverGroupings = ['cluster', 'rack', 'datacenter', 'finding'] as const
+
 const servers = list<ListedServer>()({
   nouns: ['server', 'servers'],
   columns: {
@@ -400,6 +367,7 @@ const servers = list<ListedServer>()({
     datacenter: {
       label: 'Datacenter',
       help: 'Only servers in this datacenter, by code or id',
+      none: 'In no datacenter',
       placeholder: 'CODE',
     },
     reachable: {
@@ -417,12 +385,20 @@ const servers = list<ListedServer>()({
     cluster: {
       label: 'Cluster',
       help: 'Only servers of this cluster, by name or id',
+      none: 'In no cluster',
       placeholder: 'NAME',
     },
     rack: {
       label: 'Rack',
       help: 'Only servers in this rack, by name or id',
+      none: 'In no rack',
       placeholder: 'NAME',
+    },
+    finding: {
+      label: 'Finding',
+      help: 'Only servers whose worst finding is of this kind, or that have none',
+      choices: { none: 'No finding', ...serverFindingTitles },
+      placeholder: 'KIND',
     },
     cc: {
       label: 'CC',
@@ -446,6 +422,7 @@ const servers = list<ListedServer>()({
   },
   order: 'name',
   perPage: 1000,
+  groups: serverGroupings,
 })
 
 export const serverList = listOperation(servers, Server, {

@@ -152,6 +152,10 @@ test('a view contains only the filters and the sort order', () => {
   expect(
     viewOf(serverList.list, { q: '', status: 'ready', sort: '-name', page: '3', add: 'new' }),
   ).toEqual({ status: 'ready', sort: '-name' })
+  expect(viewOf(serverList.list, { cluster: 'none', group: 'rack', open: '!' })).toEqual({
+    cluster: 'none',
+    group: 'rack',
+  })
   expect(sameView({ status: 'ready', sort: '-name' }, { sort: '-name', status: 'ready' })).toBe(
     true,
   )

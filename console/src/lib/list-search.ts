@@ -90,7 +90,7 @@ export const isNarrowed = (list: AnyList, search: ListSearch): boolean =>
 export const widened = (list: AnyList): Record<string, undefined> =>
   Object.fromEntries(['page', ...narrowingKeys(list)].map((key) => [key, undefined]))
 
-/** The part of a search that a saved view stores: order, text and filters that are set. */
+/** The part of a search that a saved view stores: what is set of order, text, filters and group. */
 export const viewOf = (list: AnyList, search: ListSearch): SavedView['search'] =>
   Object.fromEntries(viewKeys(list).flatMap((key) => (search[key] ? [[key, search[key]]] : [])))
 
@@ -105,7 +105,6 @@ export function sameView(a: SavedView['search'], b: SavedView['search']): boolea
  * have are removed.
  */
 export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({
-  ...widened(list),
-  sort: undefined,
+  ...Object.fromEntries(['page', ...viewKeys(list)].map((key) => [key, undefined])),
   ...view,
 })

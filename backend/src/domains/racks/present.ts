@@ -1,5 +1,5 @@
 /** Converts a rack and the servers in it to the contract's rack. */
-import { findingSeverities } from '#contract/findings/kinds.ts'
+import { findingSeverities, worstOf } from '#contract/findings/kinds.ts'
 import type { MemoryReaders } from '#contract/list.ts'
 import { freeUnits, naturalKey } from '#contract/racks/placing.ts'
 import type { Rack, rackList } from '#contract/racks/racks.ts'
@@ -20,11 +20,6 @@ function sharing(servers: readonly Standing[]): Rack['shared_by'] {
 const gravity = ({ severity }: { readonly severity: (typeof findingSeverities)[number] }): number =>
   findingSeverities.indexOf(severity)
 
-const worst = (servers: readonly Standing[]): Rack['finding'] =>
-  servers
-    .flatMap(({ finding }) => (finding === null ? [] : [finding]))
-    .toSorted((a, b) => gravity(a) - gravity(b))[0] ?? null
-
 export const present = (row: RackRow, servers: readonly Standing[]): Rack => ({
   id: row.id,
   name: row.name,
@@ -35,7 +30,7 @@ export const present = (row: RackRow, servers: readonly Standing[]): Rack => ({
     row.units,
     servers.flatMap(({ placement }) => (placement === null ? [] : [placement])),
   ),
-  finding: worst(servers),
+  finding: worstOf(servers.map(({ finding }) => finding)),
   shared_by: sharing(servers),
   version: row.version,
   created_at: row.created_at.toISOString(),

@@ -1,7 +1,7 @@
 /** Converts a row to the contract's server. */
 import { capacityOf } from '#contract/capacity.ts'
 import { selectorOf, selects } from '#contract/labels/selector.ts'
-import type { FilterReaders, SortReaders } from '#contract/list.ts'
+import { type FilterReaders, noValue, type SortReaders } from '#contract/list.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
@@ -314,18 +314,23 @@ function parsed(text: string): NonNullable<ReturnType<typeof selectorOf>> {
   return last.selector!
 }
 
+/** Whether an object is the one that a filter names, or is missing if the filter says so. */
+const isNamed = (wanted: string, id: string | null, name: string | null): boolean =>
+  wanted === noValue ? id === null : id !== null && (name === wanted || id === wanted)
+
 /** Filters of the server list. `now` in ms since the epoch. */
 export const filterReaders = (now: number): FilterReaders<typeof serverList.list, Entry> => ({
   status: ({ row }, status) => row.status === status,
   nodeType: ({ row }, type) => row.type === type,
-  datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
-  rack: ({ row }, wanted) => row.rack_name === wanted || row.rack_id === wanted,
-  cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
+  datacenter: ({ row }, wanted) => isNamed(wanted, row.datacenter_id, row.datacenter_code),
+  rack: ({ row }, wanted) => isNamed(wanted, row.rack_id, row.rack_name),
+  cluster: ({ row }, wanted) => isNamed(wanted, row.cluster_id, row.cluster_name),
+  finding: ({ row }, wanted) => (row.finding?.kind ?? noValue) === wanted,
   reachable: ({ row }, wanted) =>
     contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now) ===
     contactStates[wanted],
   confirmed: ({ row }, wanted) => String(!isDoubted(row)) === wanted,
-  cc: ({ row }, wanted) => (row.commitment_status ?? 'none') === wanted,
+  cc: ({ row }, wanted) => (row.commitment_status ?? noValue) === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
   label: ({ row }, wanted) => selects(parsed(wanted), row.labels),

@@ -119,6 +119,13 @@ test.each([
     { search: { colour: 'red' } },
     { search: 'The list servers has no filter colour' },
   ],
+  [
+    'a grouping that the list lacks',
+    { search: { group: 'colour' } },
+    {
+      search: 'Groups are by cluster, rack, datacenter, finding, or by a label such as label:gen',
+    },
+  ],
   ['a page', { search: { page: '2' } }, { search: 'The list servers has no filter page' }],
   ['no name', { name: '  ' }, { name: 'Enter a name' }],
   ['an invisible name', { name: 'a\u200bb' }, { name: 'The text contains an invisible character' }],
@@ -126,6 +133,13 @@ test.each([
   const before = (await namesOf(admin, 'servers')).length
   expect((await share(operator, 'Wrong', wrong)).problem).toMatchObject({ code: 'invalid', fields })
   expect(await namesOf(admin, 'servers')).toHaveLength(before)
+})
+
+test('a view keeps what a list is grouped by, if the list has groups', async () => {
+  const search = { cluster: 'none', group: 'label:gen' }
+  expect((await share(operator, 'By generation', { search })).answer).toMatchObject({ search })
+  const clusters = await share(operator, 'Grouped', { list: 'clusters', search: { group: 'rack' } })
+  expect(clusters.problem!.error).toBe('The list clusters has no filter group')
 })
 
 test('a value that the list refuses is refused with its sentence; a cluster that is gone is not', async () => {

@@ -5,6 +5,7 @@
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { Problem } from '#contract/errors.ts'
+import { groupingOf, groupingSentence } from '#contract/labels/grouping.ts'
 import { type AnyList, tableOf, viewKeys } from '#contract/list.ts'
 import type { Input, Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -51,12 +52,17 @@ const noun = 'shared view'
 function demandSearch({ list, query }: Listing, search: SharedView['search']): void {
   const keys = viewKeys(list)
   const unknown = Object.keys(search).find((key) => !keys.includes(key))
-  const parsed = z.safeParse(query, search)
+  const { group, ...asked } = search
+  const parsed = z.safeParse(query, asked)
   const issue = parsed.success ? undefined : parsed.error.issues[0]
   const reason =
     unknown !== undefined
       ? `The list ${tableOf(list)} has no filter ${unknown}`
-      : issue && `The list ${tableOf(list)} refuses ${issue.path.join('.')}: ${issue.message}`
+      : issue
+        ? `The list ${tableOf(list)} refuses ${issue.path.join('.')}: ${issue.message}`
+        : group !== undefined && groupingOf(list.groups ?? [], group) === null
+          ? groupingSentence(list)
+          : undefined
   if (reason !== undefined) throw new Problem('invalid', reason, { search: reason })
 }
 

@@ -1,14 +1,16 @@
-import { serverGroupings, serverGroups } from '#contract/servers/groups.ts'
-import { serverList } from '#contract/servers/servers.ts'
+import { serverGroups } from '#contract/servers/groups.ts'
+import { serverGroupings, serverList } from '#contract/servers/server.ts'
 import { count } from '#contract/words.ts'
 import { command, type Command, given, narrowingOf, narrowingOptions } from '../../command.ts'
 import { CliError } from '../../exit.ts'
+import { findingColours, findingWord } from '../../finding-text.ts'
 import { table } from '../../table.ts'
 
 export const serverGroupCommands: Command[] = [
   command({
     name: 'server groups',
-    summary: 'The servers of a list in groups, with the number of servers in each.',
+    summary:
+      'The servers of a list in groups, with the number of servers in each and their worst finding.',
     options: {
       by: {
         kind: 'text',
@@ -35,6 +37,11 @@ export const serverGroupCommands: Command[] = [
           [
             { title: by.toUpperCase(), text: ({ name }) => name ?? 'none' },
             { title: 'SERVERS', text: ({ servers }) => count(servers), right: true },
+            {
+              title: 'WORST FINDING',
+              text: ({ finding }) => (finding ? findingWord(finding) : ''),
+              colour: ({ finding }) => finding && findingColours[finding.severity],
+            },
           ],
           'No servers',
         )

@@ -4,7 +4,7 @@ import { selectorOf, selectorSentence } from '#contract/labels/selector.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Field, TextInput } from '../../ui/inputs/Field.tsx'
 import css from './LabelSelector.module.css'
-import { known, textsOf } from './labels.ts'
+import { keysOf, known, textsOf } from './labels.ts'
 
 /** The conditions before the one that is being typed, with their comma. */
 const before = (text: string): string => /^(?:.*,)?/.exec(text)?.[0] ?? ''
@@ -30,6 +30,7 @@ export default function LabelSelector({
   const { data } = useQuery(of === 'cluster' ? known.cluster : known.server)
   const isWrong = text !== '' && selectorOf(text) === null
   const all = textsOf(data?.items)
+  const keys = keysOf(data?.items)
   const apply = (event: FormEvent) => {
     event.preventDefault()
     setAsked(true)
@@ -39,7 +40,11 @@ export default function LabelSelector({
     <form className={css['selector']} noValidate onSubmit={apply} aria-label="Filter by labels">
       <Field
         label="Labels"
-        hint={data?.items.length === 0 ? `No ${of} has labels yet` : 'rack=3,gen!=r640'}
+        hint={
+          data?.items.length === 0
+            ? `No ${of} has labels yet`
+            : 'rack=3,gen!=r640; !spare: without this label'
+        }
         error={isAsked && isWrong ? selectorSentence : null}
       >
         <TextInput
@@ -53,7 +58,7 @@ export default function LabelSelector({
         />
       </Field>
       <datalist id={list}>
-        {all.slice(0, 200).map((one) => (
+        {[...all.slice(0, 200), ...keys.slice(0, 100).map((key) => `!${key}`)].map((one) => (
           <option key={one} value={before(text) + one} />
         ))}
       </datalist>

@@ -32,6 +32,11 @@ export async function relabel(
 export const refreshLabels = (): Promise<unknown> =>
   invalidate(serverList, serverGet, clusterList, clusterGet, serverLabels, clusterLabels)
 
+/** The keys of known labels, those of the most used labels first. */
+export const keysOf = (items: readonly { key: string }[] = []): string[] => [
+  ...new Set(items.map(({ key }) => key)),
+]
+
 /** Texts of known labels, for suggestions. */
 export const textsOf = (items: readonly { key: string; value: string }[] = []): string[] =>
   items.map(({ key, value }) => labelText([key, value]))

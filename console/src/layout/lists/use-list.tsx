@@ -7,6 +7,7 @@ import {
   type FreeFilter,
   filtersOf as declaredFilters,
   type ItemOf,
+  noValue,
   tableOf,
 } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
@@ -99,10 +100,11 @@ function filtersOf(
       text: words ?? sentence(choice),
     }))
     const offered = choices ?? options[key] ?? (value === '' ? [] : [{ value, text: value }])
+    const { none } = filter
     return {
       label: filter.label,
       value,
-      options: offered,
+      options: none === undefined ? offered : [{ value: noValue, text: none }, ...offered],
       range: filter.range,
       form: filter.syntax && ((onValue) => <Selector of={list.nouns[0]} {...{ value, onValue }} />),
       onValue: (next) => set({ [key]: next }),

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import type { FindingKind } from '#contract/findings/kinds.ts'
 import { serverGroups } from '#contract/servers/groups.ts'
+import { serverGroupings, serverList } from '#contract/servers/server.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster, buildServer } from '../testing.ts'
 
@@ -62,6 +64,33 @@ test.each([
   expect(await groups(by)).toEqual(expected)
 })
 
+test.each(serverGroupings)(
+  'the filter %s finds the servers of each group, and none those in no group',
+  async (by) => {
+    const { answer } = await call(serverGroups, { query: { by } })
+    for (const { value, servers } of answer!.items) {
+      const { answer: page } = await call(serverList, { query: { [by]: value ?? 'none' } })
+      expect([by, value, page!.total]).toEqual([by, value, servers])
+    }
+    expect(answer!.items.at(-1)!.value).toBeNull()
+  },
+)
+
+test('filters for what servers lack are combined with others', async () => {
+  const query = { cluster: 'none', rack: 'none', finding: 'server_unreachable', label: '!gen' }
+  const { answer } = await call(serverList, { query: query as { finding: FindingKind } })
+  expect(answer!.items.map(({ name }) => name)).toEqual(['d'])
+})
+
+test('each group has the worst finding of its servers', async () => {
+  const { answer } = await call(serverGroups, { query: { by: 'label:gen' } })
+  expect(answer!.items.map(({ name, finding }) => [name, finding?.kind])).toEqual([
+    ['r640', undefined],
+    ['r650', undefined],
+    [null, 'server_unreachable'],
+  ])
+})
+
 test('groups count only the servers that pass the filters and the search', async () => {
   expect(await groups('rack', { label: 'gen=r640' })).toEqual(['A-9, PL-TST-1: 1'])
   expect(await groups('label:gen', { status: 'deleted' })).toEqual(['r640: 1'])
@@ -75,7 +104,7 @@ test('a thousand groups are listed, and all are counted', async () => {
   const { answer } = await call(serverGroups, { query: { by: 'label:serial' } })
   expect(answer).toMatchObject({ total: 1_006, servers: 1_009 })
   expect(answer!.items).toHaveLength(1_000)
-  expect(answer!.items[10]).toEqual({ value: 's-10', name: 's-10', servers: 1 })
+  expect(answer!.items[10]).toEqual({ value: 's-10', name: 's-10', servers: 1, finding: null })
 })
 
 test.each(['', 'colour', 'label:', 'label:a=b', 'label:!a', 'label:a,b'])(

@@ -1,7 +1,9 @@
 /** Counts the servers of a list by what they have in common. */
-import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
+import { findingKinds, kindsOfFindings, worstOf } from '#contract/findings/kinds.ts'
+import { groupingOf } from '#contract/labels/grouping.ts'
 import type { Answer, Input } from '#contract/operation.ts'
-import { groupingOf, mostGroups, type serverGroups } from '#contract/servers/groups.ts'
+import { mostGroups, type serverGroups } from '#contract/servers/groups.ts'
+import { serverGroupings } from '#contract/servers/server.ts'
 import type { ListedRow } from '../store.ts'
 import type { Catalogue } from './catalogue.ts'
 
@@ -42,24 +44,30 @@ export async function grouped(
   listed: Pick<Catalogue, 'matches'>,
   { by, ...query }: Input<typeof serverGroups>['query'],
 ): Promise<Answer<typeof serverGroups>> {
-  const grouping = groupingOf(by)!
+  const grouping = groupingOf(serverGroupings, by)!
   const read: Reader = 'label' in grouping ? labelReader(grouping.label) : readers[grouping.by]
-  const groups = new Map<string, Group & { servers: number }>()
-  let rest = 0
+  type Counted = Pick<Answer<typeof serverGroups>['items'][number], 'servers' | 'finding'>
+  const groups = new Map<string, Group & Counted>()
+  const rest: Counted = { servers: 0, finding: null }
+  const count = (to: Counted, { finding }: ListedRow) => {
+    to.servers++
+    to.finding = worstOf([to.finding, finding])
+  }
   const all = await listed.matches(query)
   for (const { row } of all) {
     const group = read(row)
-    if (group === null) rest++
-    else {
-      const known = groups.get(group.value)
-      if (known) known.servers++
-      else groups.set(group.value, { ...group, servers: 1 })
+    if (group === null) {
+      count(rest, row)
+      continue
     }
+    const known = groups.get(group.value) ?? { ...group, servers: 0, finding: null }
+    groups.set(group.value, known)
+    count(known, row)
   }
   const inOrder = [...groups.values()].toSorted((a, b) =>
     by === 'finding' ? places.get(a.value)! - places.get(b.value)! : compare(a.name, b.name),
   )
-  const none = rest === 0 ? [] : [{ value: null, name: null, servers: rest }]
+  const none = rest.servers === 0 ? [] : [{ value: null, name: null, ...rest }]
   return {
     items: [...inOrder, ...none].slice(0, mostGroups),
     total: inOrder.length + none.length,
