@@ -1,9 +1,9 @@
-/** What a list of a large fleet offers beside its rows: an export of what is shown, shared views. */
+/** What a list of a large fleet offers beside its rows: an export, groups, shared views. */
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type SharedView, sharedViewList } from '#contract/people/shared-views.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { closePages, expectAccessible, launch, open, signIn, tell } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
@@ -32,6 +32,8 @@ afterEach(async ({ task }) => {
   expect(errors.splice(0)).toEqual([])
 })
 
+const search = (of: Page) => new URL(of.url()).search
+
 /** Opens the menu of the views by keyboard, and chooses an entry when the shared views are known. */
 const choose = async (name: string) => {
   await page.getByRole('button', { name: 'Saved views' }).focus()
@@ -54,11 +56,38 @@ test('the list of servers is exported as CSV with its filters, order and columns
   )
 })
 
+test('the list is grouped by a label by keyboard, and a group is chosen as a whole', async () => {
+  for (const { id } of servers.slice(0, 7))
+    await installation.call(serverUpdate, { params: { id }, body: { labels: { gen: 'r650' } } })
+  await page.goto('/infra/servers')
+  await page.getByRole('button', { name: 'Group', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitemcheckbox', { name: 'gen' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => search(page)).toBe('?group=label%3Agen')
+  await page.getByRole('button', { name: 'Servers of gen=r650' }).focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  const rest = page.getByRole('table', { name: 'Without the label gen' })
+  await expect.poll(() => rest.getByRole('row').count()).toBe(servers.length - 7 + 1)
+  await page
+    .getByRole('checkbox', { name: 'Select all of gen=r650: 7 servers' })
+    .check({ force: true })
+  await page.getByRole('region', { name: 'Selection' }).getByText('7 selected').waitFor()
+  await expectAccessible(page, 'the list of servers in groups')
+  // A server that loses its label moves to the other group by itself.
+  const [first] = servers
+  await installation.call(serverUpdate, {
+    params: { id: first!.id },
+    body: { labels: { gen: null } },
+  })
+  await rest.getByText(first!.name).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all of gen=r650: 6 servers' }).waitFor()
+})
+
 const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
 const shared = async (): Promise<SharedView[]> =>
   (await installation.call(sharedViewList, { query: { list: 'servers' } })).items
-const search = (of: Page) => new URL(of.url()).search
-
 test('a shared view is shown to everybody, opened by its link, and replaced, renamed and deleted', async () => {
   await page.goto('/infra/servers?status=maintenance&sort=-name')
   await choose('Share this view')

@@ -13,6 +13,7 @@ interface Exports {
   patchList: List
   serverCommands: object
   operationTitle: unknown
+  findingKinds: Record<string, object>
   problems: (asked: object) => string[]
   authorize: object
 }
@@ -49,6 +50,7 @@ test('the bundle of a page that only sends calls has no schemas and no schema li
   const { exports, modules } = await bundled(`
     export { serverList, serverCommands } from '#contract/servers/servers.ts'
     export { patchList } from '#contract/patches.ts'
+    export { findingKinds } from '#contract/findings/kinds.ts'
     export { operationTitle } from '#contract/operations.ts'`)
   const { name, method, path, scope, media } = serverList
   expect(exports.serverList).toMatchObject({ name, method, path, scope, media })
@@ -58,6 +60,13 @@ test('the bundle of a page that only sends calls has no schemas and no schema li
     serverReboot: { method: 'POST', path: '/v1/nodes/{id}/reboot' },
   })
   expect(exports.operationTitle).toBeTypeOf('function')
+  expect(exports.findingKinds['server_failed']).toEqual({
+    object: 'server',
+    severity: 'down',
+    word: 'Failed',
+    title: 'Server failed in its cluster',
+    remedies: undefined,
+  })
   expect(modules.filter((id) => /\/zod\/|\?schemas$/.test(id))).toEqual([])
 })
 

@@ -57,28 +57,34 @@ const isOfZod = (node: unknown): boolean => {
   return type === 'Identifier' ? name === 'z' : isOfZod(object ?? callee ?? { type: 'Identifier' })
 }
 
+/** Properties of a filter that only the CLI and the documentation of the API use. */
+const ofFilters: ReadonlySet<string> = new Set(['help', 'placeholder', 'flag', 'short'])
+type Span = Pick<ESTree.Node, 'start' | 'end'>
+
 /**
- * Texts that the console doesn't show: the help of a list's filters, and the steps and the command
- * of a kind of operation. Steps of an operation come with their titles.
+ * Properties that the console doesn't use: the help of a list's filters and what the CLI makes of
+ * them, the steps and the command of a kind of operation, and the remedies of a kind of findings.
+ * Steps of an operation come with their titles, and findings with their remedies.
  */
-function unshownIn(node: unknown, within = ''): ESTree.Expression[] {
+function unshownIn(node: unknown, within = ''): Span[] {
   if (typeof node !== 'object' || node === null) return []
   const { type, properties = [] } = node as Partial<ESTree.ObjectExpression>
   if (type !== 'ObjectExpression')
     return Object.values(node).flatMap((one) => unshownIn(one, within))
   const named = properties.map((one) =>
     one.type === 'Property' && one.key.type === 'Identifier'
-      ? { name: one.key.name, value: one.value }
-      : { name: '', value: one },
+      ? { name: one.key.name, value: one.value, one }
+      : { name: '', value: one, one },
   )
-  const isOperation = ['audit', 'event', 'command'].every((key) =>
-    named.some(({ name }) => name === key),
-  )
-  return named.flatMap(({ name, value }) => {
+  const has = (...keys: string[]) => keys.every((key) => named.some(({ name }) => name === key))
+  const isOperation = has('audit', 'event', 'command')
+  const isFinding = has('severity', 'word', 'remedies')
+  return named.flatMap(({ name, value, one }) => {
     const isUnshown =
-      (within === 'filters' && name === 'help') ||
-      (isOperation && ['steps', 'command'].includes(name))
-    if (isUnshown) return [value as ESTree.Expression]
+      (within === 'filters' && ofFilters.has(name)) ||
+      (isOperation && ['steps', 'command'].includes(name)) ||
+      (isFinding && name === 'remedies')
+    if (isUnshown) return [one]
     return unshownIn(value, within === 'filters' ? within : name)
   })
 }
@@ -107,7 +113,7 @@ export const contract = (): Plugin => ({
     const values = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     const isCopy = id !== file
     const schemas: string[] = []
-    const edits: [start: number, end: number, text: string][] = []
+    const edits: (readonly [start: number, end: number, text: string])[] = []
     for (const statement of this.parse(code).body) {
       if (
         statement.type === 'ImportDeclaration' &&
@@ -162,9 +168,15 @@ export const contract = (): Plugin => ({
         edits.push([start, start, '/* @__PURE__ */ (() => ('])
         if (!isOne && !isCopy)
           edits.push(
-            ...[...schemasIn(init), ...unshownIn(init)]
-              .map(({ start: from, end: to }): (typeof edits)[number] => [from, to, 'undefined'])
-              .toSorted(([a], [b]) => a - b),
+            ...[
+              ...schemasIn(init).map(
+                ({ start: from, end: to }) => [from, to, 'undefined'] as const,
+              ),
+              ...unshownIn(init).map(({ start: from, end: to }) => {
+                const [comma = ''] = /^\s*,/.exec(code.slice(to)) ?? []
+                return [from, to + comma.length, ''] as const
+              }),
+            ].toSorted(([a], [b]) => a - b),
           )
         edits.push([end, end, '))()'])
       }

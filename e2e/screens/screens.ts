@@ -150,6 +150,11 @@ export const screens: readonly Screen[] = [
     ready: (page) => page.getByText('No server matches these filters.').waitFor(),
   },
   {
+    name: 'servers-grouped',
+    path: '/infra/servers?group=finding&open=!',
+    ready: (page) => table(page, 'No finding'),
+  },
+  {
     name: 'servers-deleted',
     path: '/infra/servers?status=deleted',
     ready: (page, { removed }) =>

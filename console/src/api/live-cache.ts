@@ -13,7 +13,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter', 'cc', 'historyList', 'rack', 'sharedPatch'],
   shared_patch: ['sharedPatch', 'serverSharedPatches'],
   shared_view: ['sharedView'],
-  rack: ['rack'],
+  rack: ['rack', 'serverGroups'],
   template: ['template'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [

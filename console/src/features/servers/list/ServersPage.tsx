@@ -21,7 +21,8 @@ import { paths } from '../../../lib/paths.ts'
 import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { IconButton } from '../../../ui/inputs/Button.tsx'
+import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
+import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
@@ -30,7 +31,7 @@ import { bulkActions, serverActions } from '../server-actions.ts'
 import { everyRack } from './every-rack.ts'
 import { committedColumns, serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
-import { part } from '../../../ui/part.tsx'
+import { onceOpened, part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
 import { useArrivals } from './arrivals.ts'
 
@@ -45,6 +46,11 @@ const nameOf = (s: ListedServer) => s.name
 const hrefOf = (s: ListedServer) => paths.server(s.id)
 const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
+const loadGroups = () => import('../groups/groups.ts')
+const GroupedServers = part(async () => ({ default: (await loadGroups()).GroupedServers }))
+const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).GroupMenu }), {
+  centred: false,
+})
 const ToConfirm = part(() => import('./ToConfirm.tsx'))
 const FirstServer = part(() => import('./FirstServer.tsx'))
 
@@ -128,6 +134,30 @@ export function ServersPage({
     of.isPlaceholderData ? undefined : rendered?.items,
     of.dataUpdatedAt,
   )
+  const table = {
+    ...state.table,
+    tight: true,
+    rowKey: idOf,
+    rowName: nameOf,
+    href: hrefOf,
+    actions: serverActions,
+    detail: detailOf,
+    preloadDetail,
+    selection,
+    bulk: {
+      actions: bulk,
+      ...(units.every((u) => u !== null) && {
+        note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU`,
+      }),
+      matching: state.total,
+      onSelectMatching: () => void selectMatching(),
+    },
+    empty: (
+      <Suspense fallback={null}>
+        <FirstServer onAdd={() => setSearch({ add: 'new' })} />
+      </Suspense>
+    ),
+  }
   const inDoubt = rendered?.items.filter((s) => s.status !== 'deleted' && isInDoubt(s)) ?? []
   return (
     <>
@@ -153,30 +183,17 @@ export function ServersPage({
           </Suspense>
         )}
       </div>
-      <DataTable
-        {...state.table}
-        tight
-        rowKey={idOf}
-        rowName={nameOf}
-        href={hrefOf}
-        actions={serverActions}
-        detail={detailOf}
-        preloadDetail={preloadDetail}
-        selection={selection}
-        bulk={{
-          actions: bulk,
-          ...(units.every((u) => u !== null) && {
-            note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU`,
-          }),
-          matching: state.total,
-          onSelectMatching: () => void selectMatching(),
-        }}
-        empty={
-          <Suspense fallback={null}>
-            <FirstServer onAdd={() => setSearch({ add: 'new' })} />
-          </Suspense>
-        }
-      />
+      {search['group'] ? (
+        <Suspense fallback={null}>
+          <GroupedServers
+            by={search['group']}
+            chosen={selected}
+            {...{ search, setSearch, table, remember }}
+          />
+        </Suspense>
+      ) : (
+        <DataTable {...table} />
+      )}
       {(search['add'] !== undefined || adding) && (
         <Suspense fallback={null}>
           <AddServers state={search['add']} onState={(state) => setSearch({ add: state })} />
@@ -227,6 +244,7 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
     enabled: isFiltering || state.search['rack'] !== undefined,
   })
   const wide = useMedia('from', 'xl')
+  const { group } = state.search
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({
       value: d.code,
@@ -253,6 +271,17 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
       onFilters={() => setFiltering(true)}
       views="all"
     >
+      <Menu
+        label="Group by"
+        trigger={<Button>Group</Button>}
+        render={(menu) => (
+          <GroupMenu
+            {...menu}
+            by={group}
+            onBy={(by) => setSearch({ group: by, open: undefined, page: undefined })}
+          />
+        )}
+      />
       <ActionButton label="Join tokens" to={paths.joinTokens()} />
       {!state.isEmpty && (
         <>

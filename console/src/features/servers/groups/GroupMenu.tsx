@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query'
+import { byLabel } from '#contract/labels/grouping.ts'
+import { serverLabels } from '#contract/labels/known.ts'
+import { serverGroupings, serverList } from '#contract/servers/server.ts'
+import { query } from '../../../api/query.ts'
+import { reasonOf } from '../../../lib/reason.ts'
+import type { MenuItem } from '../../../ui/overlay/Menu.tsx'
+import MenuView, { type MenuViewProps } from '../../../ui/overlay/MenuView.tsx'
+import { groupingOf } from './grouping.ts'
+
+/** Keys of labels in the menu itself; the others are in a menu of their own. */
+const mostKeys = 8
+
+/** The menu of what the list of servers is grouped by. */
+export function GroupMenu({
+  by,
+  onBy,
+  ...menu
+}: Omit<MenuViewProps, 'items'> & {
+  by: string | undefined
+  onBy: (by: string | undefined) => void
+}) {
+  const { data, error, refetch } = useQuery(query(serverLabels))
+  const { filters } = serverList.list
+  const now = groupingOf(by ?? '')
+  const used = (data?.items ?? []).map(({ key }) => key)
+  const keys = [...new Set(now !== null && 'label' in now ? [now.label, ...used] : used)]
+  const choice = (label: string, to: string | undefined): MenuItem => ({
+    id: to ?? '',
+    label,
+    checked: now === null ? to === undefined : to === by,
+    run: () => onBy(to),
+  })
+  const ofLabels = keys.map((key) => choice(key, byLabel(key)))
+  const items: MenuItem[] = [
+    choice('None', undefined),
+    ...serverGroupings.map((one) => choice(filters[one].label, one)),
+    'rule',
+    {
+      heading:
+        error !== null && data === undefined
+          ? `Labels could not be loaded: ${reasonOf(error)}`
+          : data === undefined
+            ? 'Labels are loading'
+            : keys.length === 0
+              ? 'No server has labels yet'
+              : 'Label',
+    },
+    ...ofLabels.slice(0, mostKeys),
+    ...(ofLabels.length > mostKeys
+      ? [{ label: 'Other labels', items: ofLabels.slice(mostKeys) }]
+      : []),
+    ...(error !== null && data === undefined
+      ? [{ label: 'Try again', stay: true, run: () => void refetch() }]
+      : []),
+  ]
+  return <MenuView {...menu} items={items} />
+}

@@ -1,0 +1,3 @@
+/** The grouping of the list of servers, in one file: its name is in the script of all pages. */
+export { GroupedServers } from './GroupedServers.tsx'
+export { GroupMenu } from './GroupMenu.tsx'
