@@ -1,9 +1,9 @@
-/** A cluster is saved as a template, which is shown, copied and deleted. */
+/** A cluster is saved as a template, which is shown, used for another cluster and deleted. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
 import { serverList } from '#contract/servers/servers.ts'
-import { templateList } from '#contract/templates/templates.ts'
+import { templateCreate, templateList, templateRemove } from '#contract/templates/templates.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation, twoAlike, untilReady } from './installation.ts'
 import { looks } from './testing/looks.ts'
@@ -16,7 +16,7 @@ let cluster: Cluster
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([
-    startInstallation({ servers: 4, speed: 20 }),
+    startInstallation({ servers: 8, speed: 20 }),
     launch(),
   ])
   const { call } = installation
@@ -93,6 +93,32 @@ test('a second template of the same name is refused at its field', async () => {
   await dialog.getByText('Template name already exists').first().waitFor()
   await page.keyboard.press('Escape')
   expect((await installation.call(templateList, { query: {} })).total).toBe(1)
+})
+
+test('a template fills the form of a new cluster, whose server is chosen with its reasons', async () => {
+  const { call } = installation
+  const free = (await call(serverList, { query: {} })).items.find(
+    (s) => s.cluster === null && s.eligibility.every(({ ok }) => ok),
+  )!
+  const { id } = await call(templateCreate, {
+    body: { name: 'edge', talos_version: free.talos.version!, control_planes: { count: 1 } },
+  })
+  await page.goto('/infra/templates')
+  await page.getByRole('button', { name: 'Actions for edge' }).click()
+  await page.getByRole('menuitem', { name: 'Use this template' }).click()
+  await page.getByText('From the template edge').waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('edge-01')
+  await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(free.datacenter!.id)
+  await page.getByRole('button', { name: 'Choose servers' }).click()
+  const reasons = page.getByRole('list', { name: 'Reasons of the choice' })
+  await reasons.waitFor()
+  const controlPlanes = page.getByRole('group', { name: 'Control planes' })
+  await controlPlanes.getByRole('textbox', { name: 'Cores' }).fill('1')
+  await page.getByRole('button', { name: 'Choose again' }).click()
+  await reasons.getByText(/^\d+ cores, at least 1; .+; Talos on \/dev\/\S+: .+/).waitFor()
+  expect(await reasons.getByRole('listitem').count()).toBe(1)
+  await looked('template-used')
+  await call(templateRemove, { params: { id } })
 })
 
 test('a template is shown as YAML, with the command that creates clusters, and is deleted', async () => {

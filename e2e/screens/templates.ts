@@ -1,7 +1,7 @@
 /** Screens of templates of clusters, with the data that they show. */
 import { clusterTemplate, templateCreate } from '#contract/templates/templates.ts'
 import type { Installation } from '../installation.ts'
-import { dialog, press, table } from './acts.ts'
+import { dialog, nowhere, press, table } from './acts.ts'
 import type { Screen } from './screen.ts'
 
 /** A template that is like a cluster. */
@@ -41,5 +41,25 @@ export const templateScreens: readonly Screen[] = [
       await dialog(page, `Save ${ready.name} as a template`)
       await page.getByText('Left out', { exact: true }).waitFor()
     },
+  },
+  {
+    name: 'cluster-like',
+    path: (w) => `/infra/clusters/create?like=${w.ready.id}`,
+    ready: (page, { ready }) => page.getByText(`Like ${ready.name}`).waitFor(),
+  },
+  {
+    name: 'cluster-like-servers',
+    path: (w) => `/infra/clusters/create?like=${w.ready.id}`,
+    async ready(page, { ready }) {
+      await page.getByText(`Like ${ready.name}`).waitFor()
+      await page.getByLabel('Name', { exact: true }).fill('like-it')
+      await press(page, 'Choose servers')
+      await page.getByText('Not chosen', { exact: true }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-template-gone',
+    path: `/infra/clusters/create?template=${nowhere}`,
+    ready: (page) => page.getByText('The template is gone').waitFor(),
   },
 ]

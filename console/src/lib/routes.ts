@@ -53,7 +53,7 @@ export const routes = {
   '/infra/clusters': page('Clusters'),
   '/infra/clusters/create': {
     crumb: 'Create Cluster',
-    search: texts('step', 'datacenter', 'servers', 'q', 'sort'),
+    search: texts('step', 'servers', 'template', 'like'),
   },
   '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
   '/infra/clusters/$id': {

@@ -1,17 +1,15 @@
 /** Versions of a template that are gone, and the nearest that can be had. Pure. */
+import { nearestVersion } from '#contract/templates/nearest.ts'
 import type { PlannedClusters } from '#contract/templates/templates.ts'
 import { compareVersions, type OfferedVersions } from '../images/api.ts'
 
 const tag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
-const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
-
-/** The version with the nearest minor; of two the newer one, and of a minor the newest. */
-function nearestOf(versions: readonly string[], to: string): string | undefined {
-  const distance = (version: string) => Math.abs(minorOf(version) - minorOf(to))
-  return versions.toSorted(
-    (a, b) => distance(a) - distance(b) || compareVersions(tag(b), tag(a)),
-  )[0]
-}
+/** Of a minor, or of two that are equally near, the newest. */
+const nearestOf = (versions: readonly string[], to: string): string | undefined =>
+  nearestVersion(
+    versions.toSorted((a, b) => compareVersions(tag(b), tag(a))),
+    to,
+  )
 
 interface Judged {
   /** Both, as the cluster gets them. */

@@ -83,6 +83,12 @@ export const clusterActions = (c: Cluster, from: 'list' | 'page'): Action[] => [
     run: () => editLabels({ of: labelledOf('cluster', c) }),
   },
   ...only(from === 'page', {
+    label: 'Make a cluster like this one',
+    icon: 'add',
+    can: allowed(clusterCreate),
+    to: paths.createCluster({ like: c.id }),
+  }),
+  ...only(from === 'page', {
     label: 'Save as template',
     icon: 'bookmark',
     // The same permission as of `templateCreate`, whose schemas are in the dialog's file.

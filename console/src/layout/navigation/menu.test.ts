@@ -63,3 +63,10 @@ test('a menu entry is active on all pages below it', () => {
     isAt(servers, '/infra/servers-old'),
   ]).toEqual([true, true, false])
 })
+
+test('racks belong to Datacenters, templates and shared patches to Clusters', () => {
+  const at = (pathname: string) => menu.filter((one) => isAt(one, pathname)).map((e) => e.label)
+  expect(
+    ['/infra/racks/7', '/infra/templates', '/infra/patches/7/edit', '/findings'].map(at),
+  ).toEqual([['Datacenters'], ['Clusters'], ['Clusters'], []])
+})

@@ -11,6 +11,8 @@ export interface MenuEntry {
   /** URL of a page outside of the console. */
   href?: string
   submenu?: readonly MenuEntry[]
+  /** Paths of further pages that belong to the entry. */
+  also?: readonly string[]
   /** At the foot of the sidebar. */
   footer?: boolean
   /** Hidden from users without this scope. */
@@ -35,8 +37,20 @@ const marketplace: MenuEntry = {
 
 /** The sidebar, in the specified order. */
 export const menu: readonly MenuEntry[] = [
-  { label: 'Datacenters', icon: 'datacenter', path: paths.datacenters(), count: 'datacenters' },
-  { label: 'Clusters', icon: 'cluster', path: paths.clusters(), count: 'clusters' },
+  {
+    label: 'Datacenters',
+    icon: 'datacenter',
+    path: paths.datacenters(),
+    count: 'datacenters',
+    also: [paths.racks()],
+  },
+  {
+    label: 'Clusters',
+    icon: 'cluster',
+    path: paths.clusters(),
+    count: 'clusters',
+    also: [paths.templates(), paths.sharedPatches()],
+  },
   { label: 'Servers', icon: 'server', path: paths.servers(), count: 'servers' },
   { label: 'Network', icon: 'network', path: paths.network() },
   ...(hasMarketplace ? [marketplace] : []),
@@ -59,8 +73,7 @@ export const bySection = <Entry extends MenuEntry>(
   entries: readonly Entry[],
 ): [string | null, Entry[]][] => [...Map.groupBy(entries, sectionOf)]
 
-/** Whether a page is at or below an entry. */
-export const isAt = (entry: MenuEntry, pathname: string): boolean =>
-  (entry.path !== undefined &&
-    (pathname === entry.path || pathname.startsWith(`${entry.path}/`))) ||
-  (entry.submenu?.some((below) => isAt(below, pathname)) ?? false)
+/** Whether a page is at or below an entry, or belongs to it. */
+export const isAt = ({ path, also = [], submenu }: MenuEntry, pathname: string): boolean =>
+  [path, ...also].some((at) => at && `${pathname}/`.startsWith(`${at}/`)) ||
+  Boolean(submenu?.some((below) => isAt(below, pathname)))

@@ -3,44 +3,34 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
-import type { Answer } from '#contract/operation.ts'
-import { patchList } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
-import { call, CallError } from '../../../api/client.ts'
-import { withLosses } from '../../../api/asking/losses.ts'
+import { CallError } from '../../../api/client.ts'
+import { useUser } from '../../../api/auth.ts'
 import type { PageProps } from '../../../api/page.ts'
-import { query, queryClient } from '../../../api/query.ts'
+import { query } from '../../../api/query.ts'
 import { useDraft } from '../../../api/use-draft.ts'
 import { allowed } from '../../../api/session.ts'
-import { confirmServersWithoutPatch } from '../../../layout/modals.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
 import { versionShown } from '../../../lib/text.ts'
 import { paths } from '../../../lib/paths.ts'
-import { curlOf } from '../../../lib/shell.ts'
 import { navigate } from '../../../lib/router.ts'
 import { both } from '../../../ui/actions.ts'
 import { useForm } from '../../../ui/form/use-form.ts'
-import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { cx } from '../../../ui/cx.ts'
 import { Stepper } from '../../../ui/feedback/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
-import { later } from '../../../ui/part.tsx'
+import { later, part } from '../../../ui/part.tsx'
 import { chosenDisks, confirmedOf } from './choice.ts'
-import {
-  blank,
-  bodyOf,
-  canReview,
-  clusterProblems,
-  createCommand,
-  KeptDraft,
-  problemsOf,
-} from './draft.ts'
+import { blank, bodyOf, canReview, clusterProblems, KeptDraft, problemsOf } from './draft.ts'
+import type { Made } from './creating.ts'
 import { useServersOf } from './use-servers-of.ts'
+import type { Rest } from '../like/rest.ts'
+import type { Source } from '../like/use-start.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
 import type { WriteBody } from './NewPatchDialog.tsx'
@@ -53,10 +43,15 @@ const StepServers = later(async () => ({
   default: (await import('./StepServers.tsx')).StepServers,
 }))
 const StepReview = later(async () => ({ default: (await import('./StepReview.tsx')).StepReview }))
+const ReviewCommand = part(async () => ({
+  default: (await import('./StepReview.tsx')).ReviewCommand,
+}))
 function loadSteps(): void {
   StepServers.load()
   StepReview.load()
 }
+const loadLike = () => import('../like/like.ts')
+const StartFrom = part(async () => ({ default: (await loadLike()).StartFrom }))
 
 const steps = [
   { id: 'cluster', text: 'Cluster' },
@@ -91,6 +86,8 @@ export function CreateCluster({
   if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
   return (
     <Steps
+      key={search.template ?? search.like}
+      source={search}
       step={steps.find((s) => s.id === search.step)?.id ?? 'cluster'}
       preselected={search.servers}
       go={(step) =>
@@ -107,11 +104,11 @@ export function CreateCluster({
   )
 }
 
-type Made = Answer<typeof clusterCreate>
-
 interface StepsProps {
   step: StepId
   preselected: string | undefined
+  /** The template, or the cluster, that the new cluster is like. */
+  source: Source
   go: (step: StepId) => void
   datacenters: Parameters<typeof StepCluster>[0]['datacenters']
   versions: Parameters<typeof StepCluster>[0]['versions']
@@ -119,7 +116,19 @@ interface StepsProps {
   writeBody: WriteBody
 }
 
-function Steps({ step, preselected, go, datacenters, versions, taken, writeBody }: StepsProps) {
+function Steps({
+  step,
+  preselected,
+  source,
+  go,
+  datacenters,
+  versions,
+  taken,
+  writeBody,
+}: StepsProps) {
+  const start = source.template ?? source.like
+  const user = useUser()
+  const [rest, setRest] = useState<Rest>()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isAsking, setAsking] = useState(false)
   const head = useRef<HTMLDivElement>(null)
@@ -135,22 +144,22 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     // The button goes to the next step; in the last step it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
       if (shown === 'review')
-        return create(() =>
-          withLosses((losses) =>
-            call(
-              clusterCreate,
-              { body: { ...body, ...losses } },
-              // Another body needs another key.
-              losses.confirmed_loss === undefined ? { key } : {},
-            ),
-          ),
-        )
+        return (await import('./StepReview.tsx')).create(body, key, {
+          draft,
+          servers: servers.data ?? [],
+          onAsking: setAsking,
+        })
       go(shown === 'cluster' ? 'servers' : 'review')
       return undefined
     },
     done: async (made) => {
       if (!made) return
       await kept.settle()
+      // The cluster exists by now: a failure here must not look like one of the creation.
+      if (user && rest)
+        await loadLike()
+          .then(({ beginRest }) => beginRest(user.id, made.cluster, rest))
+          .catch(() => undefined)
       await refreshClusters()
       await navigate(paths.cluster(made.cluster.id, 'timeline'))
     },
@@ -166,7 +175,11 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     at: problemsOf,
   })
   const { values: draft, set: change } = form
-  const kept = useDraft(form, 'cluster/new', KeptDraft)
+  const kept = useDraft(
+    form,
+    start === undefined ? 'cluster/new' : `cluster/new/${start}`,
+    KeptDraft,
+  )
   const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
   const disks = chosenDisks(draft, servers.data ?? [])
   const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
@@ -190,38 +203,9 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     last.current = shown
   }, [shown])
 
-  /**
-   * Before creating, asks about servers without a user's patch, because users' patches often
-   * configure the network. Undefined if the user cancels.
-   */
-  async function create(send: () => Promise<Made>): Promise<Made | undefined> {
-    const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
-    const patches = await Promise.all(
-      chosen.map((s) => queryClient.fetchQuery(query(patchList, { params: { id: s.id } }))),
-    )
-    const without = chosen.filter(
-      (s, i) =>
-        draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only),
-    )
-    if (without.length === 0) return send()
-    let made: Promise<Made> | undefined
-    setAsking(true)
-    await confirmServersWithoutPatch({
-      servers: without.map((s) => ({
-        id: s.id,
-        name: s.name,
-        ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }),
-      })),
-      // A failure is ignored here: the form shows it.
-      onConfirm: async () => {
-        made = send()
-        await made.catch(() => undefined)
-      },
-    }).finally(() => setAsking(false))
-    return made
-  }
-
   const count = Object.keys(draft.servers).length
+  // Without its template there is nothing to fill in.
+  const isFilled = (start ?? '') === draft.from
   // A preview is soon out of date, so every visit fetches a new one.
   const preview = useQuery({
     ...query(clusterPreview, { body: bodyOf(draft) }),
@@ -253,7 +237,20 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
         )}
       </div>
       <Problem text={form.problem} />
-      {shown === 'cluster' && (
+      {start !== undefined && (
+        <Suspense fallback={<SkeletonRows rows={4} />}>
+          <StartFrom
+            source={source}
+            step={shown}
+            draft={draft}
+            change={change}
+            versions={versions.items}
+            datacenters={datacenters}
+            onRest={setRest}
+          />
+        </Suspense>
+      )}
+      {shown === 'cluster' && isFilled && (
         <StepCluster form={form} datacenters={datacenters} versions={versions} />
       )}
       <Suspense fallback={<SkeletonRows rows={8} />}>
@@ -266,6 +263,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
             talosVersion={talos ?? ''}
             refused={form.errorOf('servers')}
             writeBody={writeBody}
+            source={source}
           />
         )}
         {shown === 'review' && (
@@ -278,52 +276,58 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           />
         )}
       </Suspense>
-      <div className={frame['foot']}>
-        {shown !== 'cluster' && (
-          <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />
-        )}
-        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>
-          The draft is kept in this browser
-        </span>
-        <span className="row right">
-          {shown === 'review' && (
-            <span className="hide-sm">
-              <AsCommand
-                // The CLI command reads patches from files. A patch in the draft has no file, so no
-                // command is shown if the draft contains a patch.
-                {...(!Object.values(draft.servers).some((c) => c.patch) && {
-                  cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
-                })}
-                api={curlOf(clusterCreate, {}, bodyOf(draft, confirmed))}
-                complete={servers.data !== undefined}
-              />
-            </span>
+      {isFilled && (
+        <div className={frame['foot']}>
+          {shown !== 'cluster' && (
+            <ActionButton label="Back" run={() => go(shown === 'review' ? 'servers' : 'cluster')} />
           )}
-          <ActionButton
-            label="Discard"
-            kind="ghost"
-            run={() => {
-              kept.discard()
-              go('cluster')
-            }}
-          />
-          <Button
-            kind="primary"
-            busy={form.busy && !isAsking}
-            busyText="Loading"
-            can={
-              shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined
-            }
-            onClick={() => void form.submit()}
-          >
-            {shown === 'cluster'
-              ? 'Choose servers'
-              : shown === 'servers'
-                ? `Review ${counted(count, 'server')}`
-                : 'Create cluster'}
-          </Button>
-        </span>
-      </div>
+          <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>
+            The draft is kept in this browser
+          </span>
+          <span className="row right">
+            {shown === 'review' && (
+              <span className="hide-sm">
+                <Suspense fallback={null}>
+                  <ReviewCommand
+                    draft={draft}
+                    body={bodyOf(draft, confirmed)}
+                    servers={servers.data}
+                    datacenter={datacenter?.code ?? ''}
+                    confirmed={confirmed}
+                  />
+                </Suspense>
+              </span>
+            )}
+            <ActionButton
+              label="Discard"
+              kind="ghost"
+              run={() => {
+                kept.discard()
+                go('cluster')
+              }}
+            />
+            <Button
+              kind="primary"
+              busy={form.busy && !isAsking}
+              busyText="Loading"
+              can={
+                shown === 'servers'
+                  ? canReview(draft)
+                  : shown === 'review'
+                    ? canCreate()
+                    : undefined
+              }
+              onClick={() => void form.submit()}
+            >
+              {shown === 'cluster'
+                ? 'Choose servers'
+                : shown === 'servers'
+                  ? `Review ${counted(count, 'server')}`
+                  : 'Create cluster'}
+            </Button>
+          </span>
+        </div>
+      )}
     </div>
   )
 }

@@ -55,7 +55,14 @@ export function StepCluster({ form, datacenters, versions }: StepClusterProps) {
   const kubernetesSupport = pair?.kubernetes.find((k) => k.version === kubernetes)?.support
   return (
     <Form form={form} className={css['form']}>
-      <Panel title="Cluster">
+      <Panel
+        title="Cluster"
+        actions={
+          draft.from === '' && (
+            <ActionButton label="Start from a template" size="small" to={paths.templates()} />
+          )
+        }
+      >
         <div className={css['fields']}>
           <Text
             name="name"

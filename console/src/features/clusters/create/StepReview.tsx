@@ -16,6 +16,10 @@ import css from './CreateCluster.module.css'
 import { DisksToWipe } from './DisksToWipe.tsx'
 import { findingsOf } from './preview.ts'
 
+// They belong to the last step, and load with it.
+export { create } from './creating.ts'
+export { ReviewCommand } from './ReviewCommand.tsx'
+
 type StepReviewProps = {
   draft: Draft
   preview: UseQueryResult<Answer<typeof clusterPreview>>

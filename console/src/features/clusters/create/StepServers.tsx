@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
-import { type ComponentProps, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type ComponentProps, Suspense, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { canHaveControlPlanes } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
@@ -15,6 +15,7 @@ import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { KeyValue, Panel } from '../../../ui/text/Panel.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Search } from '../../../ui/inputs/Search.tsx'
+import { part } from '../../../ui/part.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
 import {
@@ -34,6 +35,9 @@ import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
 import type NewPatchDialog from './NewPatchDialog.tsx'
 import type { WriteBody } from './NewPatchDialog.tsx'
 import { setForAll, withPatch } from './set-for-all.ts'
+import type { Source } from '../like/use-start.ts'
+
+const ByNeed = part(async () => ({ default: (await import('../like/like.ts')).ByNeed }))
 
 const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(
   () => import('./NewPatchDialog.tsx'),
@@ -64,6 +68,8 @@ interface StepServersProps {
   talosVersion: string
   refused: string | undefined
   writeBody: WriteBody
+  /** The template, or the cluster, that the new cluster is like. */
+  source: Source
 }
 
 /** Selects servers with roles and disks. Ineligible servers are listed with the reason. */
@@ -75,7 +81,9 @@ export function StepServers({
   talosVersion,
   refused,
   writeBody,
+  source,
 }: StepServersProps) {
+  const [byNeed, setByNeed] = useState(source.template !== undefined || source.like !== undefined)
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
   const { data, error, refetch } = servers
@@ -147,6 +155,17 @@ export function StepServers({
   return (
     <div className={css['cols']}>
       <div className={css['main']}>
+        {byNeed && (
+          <Suspense fallback={<SkeletonRows rows={4} />}>
+            <ByNeed
+              source={source}
+              draft={draft}
+              change={change}
+              servers={data}
+              talosVersion={talosVersion}
+            />
+          </Suspense>
+        )}
         <div className="toolbar">
           <Search
             label="Search servers"
@@ -158,6 +177,11 @@ export function StepServers({
             {eligible.length + chosen.length} eligible in {datacenter}, {others.length} not
           </span>
           <span className="row right">
+            {!byNeed && (
+              <Button size="small" onClick={() => setByNeed(true)}>
+                Choose by need
+              </Button>
+            )}
             {chosen.length === 0 && eligible.length >= 3 && (
               <Button
                 size="small"

@@ -24,11 +24,11 @@ import {
   bodyOf,
   canReview,
   clusterProblems,
-  createCommand,
   type Draft,
   KeptDraft,
   problemsOf,
 } from './draft.ts'
+import { createCommand } from './create-command.ts'
 
 const gib = 1024 ** 3
 const server = (id: string, cores = 32) => ({

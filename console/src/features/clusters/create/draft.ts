@@ -14,7 +14,6 @@ import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { canRunKubernetes, type OfferedTalos } from '#contract/versions.ts'
-import { cliOf } from '../../../lib/shell.ts'
 
 /** A chosen server. */
 const Chosen = z.object({
@@ -28,6 +27,8 @@ const Chosen = z.object({
   workloadDisks: z.array(z.string()),
   /** A new patch, created with the cluster in addition to the server's existing patches. */
   patch: z.optional(NewPatch),
+  /** Why the server and its disk were chosen by need. */
+  why: z.optional(z.array(z.string())),
 })
 export type Chosen = z.infer<typeof Chosen>
 
@@ -43,6 +44,8 @@ export const KeptDraft = z.object({
   podCidr: z.string(),
   serviceCidr: z.string(),
   servers: z.record(z.string(), Chosen),
+  /** Id of the template or cluster from which the form was filled; '' if from neither. */
+  from: z._default(z.string(), ''),
 })
 export type Draft = z.infer<typeof KeptDraft>
 
@@ -57,6 +60,7 @@ export const blank: Draft = {
   podCidr: defaultPodCidr,
   serviceCidr: defaultServiceCidr,
   servers: {},
+  from: '',
 }
 
 /**
@@ -161,39 +165,4 @@ export function canReview(draft: Draft): Verdict {
   return taken.some((c) => c.installDisk === '')
     ? no('Choose an install disk for every server')
     : yes
-}
-
-/**
- * The CLI command that creates the cluster. `servers`: all servers of the datacenter. `datacenter`:
- * its code. Options with default values are omitted.
- */
-export function createCommand(
-  draft: Draft,
-  servers: readonly { id: string; name: string }[],
-  datacenter: string,
-  confirmed: readonly ConfirmedDisk[] = [],
-): string {
-  const chosen = servers.flatMap((s) => {
-    const how = draft.servers[s.id]
-    return how === undefined ? [] : [{ name: s.name, ...how }]
-  })
-  const named = (role: string) => chosen.filter((s) => s.role === role).map((s) => s.name)
-  return cliOf(['cluster', 'create', draft.name], {
-    datacenter,
-    'control-plane': named('control_plane'),
-    worker: named('worker'),
-    interface: chosen.flatMap((s) => (s.link === '' ? [] : [`${s.name}=${s.link}`])),
-    'install-disk': chosen.flatMap((s) =>
-      s.installDisk === '' ? [] : [`${s.name}=/dev/${s.installDisk}`],
-    ),
-    'workload-disk': chosen.flatMap((s) => s.workloadDisks.map((disk) => `${s.name}=/dev/${disk}`)),
-    'confirm-disk': confirmed.map((d) => `${d.wwid ?? d.serial}=${d.content}`),
-    'talos-version': draft.talos,
-    'kubernetes-version': draft.kubernetes,
-    endpoint: draft.endpointKind === 'first' ? '' : draft.endpoint,
-    'virtual-ip': draft.endpointKind === 'virtual',
-    'vlan-id': draft.vlan,
-    'pod-cidr': draft.podCidr === defaultPodCidr ? '' : draft.podCidr,
-    'service-cidr': draft.serviceCidr === defaultServiceCidr ? '' : draft.serviceCidr,
-  })
 }

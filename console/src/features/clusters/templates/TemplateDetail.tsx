@@ -3,6 +3,8 @@ import { definitionOf, type Template } from '#contract/templates/templates.ts'
 import { cliOf } from '../../../lib/shell.ts'
 import { Command } from '../../../ui/text/Copyable.tsx'
 import { Snippet } from '../../../ui/text/Snippet.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { startAction } from './template-actions.ts'
 import css from './Templates.module.css'
 
 /** A template as the file that the command line reads, and the command that makes clusters of it. */
@@ -14,6 +16,9 @@ export function TemplateDetail({ template }: { template: Template }) {
       <Snippet title={`YAML of ${template.name}`} text={text} />
       <section className="stack stack2">
         <h3 className="label">Create clusters from it</h3>
+        <div className="row">
+          <ActionButton {...startAction(template)} size="small" />
+        </div>
         <Command
           command={cliOf(['cluster', 'create', 'NAME'], {
             template: template.name,

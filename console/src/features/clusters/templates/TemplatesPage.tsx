@@ -4,6 +4,7 @@ import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
+import { versionShown } from '../../../lib/text.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
@@ -12,11 +13,14 @@ import { templateActions } from './template-actions.ts'
 import { TemplateDetail } from './TemplateDetail.tsx'
 import { templatesQuery } from './template-queries.ts'
 
+const shown = (version: string | undefined): string =>
+  version === undefined ? 'Newest' : versionShown(version)
+
 const columns = listColumns(templateList.list, {
   name: { fixed: true, card: 'name', width: { least: 140, most: nameWidth } },
   servers: { card: 'fact', width: 100 },
-  talos_version: { width: 110 },
-  kubernetes_version: { width: 110 },
+  talos_version: { width: 110, cell: (t) => shown(t.talos_version) },
+  kubernetes_version: { width: 110, cell: (t) => shown(t.kubernetes_version) },
   updated_at: { from: 'md' },
 })
 

@@ -1,12 +1,23 @@
 /** Actions on templates. */
+import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { type Template, templateList, templateRemove } from '#contract/templates/templates.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
 import { type Action, confirm } from '../../../ui/actions.ts'
 import { toast } from '../../../ui/feedback/toast.ts'
 
+/** Opens the form of a new cluster, filled from the template. */
+export const startAction = ({ id }: Pick<Template, 'id'>): Action => ({
+  label: 'Use this template',
+  icon: 'add',
+  can: allowed(clusterCreate),
+  to: paths.createCluster({ template: id }),
+})
+
 export const templateActions = (template: Template): Action[] => [
+  startAction(template),
   {
     label: 'Delete',
     icon: 'trash',
