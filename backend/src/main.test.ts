@@ -75,14 +75,20 @@ const signIn = (url: string) =>
     }),
   })
 
-test('the program prints one line on standard output and JSON lines on standard error, and a clean stop leaves no database server behind', async () => {
+test('the program prints one line on standard output and JSON lines on standard error; a clean stop answers requests that are running, and leaves no database server behind', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
   const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
   const url = await program.ready()
   expect(program.seen.out).toBe(`Steelyard is ready at ${url}\n`)
   expect((await signIn(url)).status).toBe(200)
+  // Ten sign-ins wait until their passwords are hashed. When the first is answered, the others have
+  // arrived.
+  const answers = Array.from({ length: 10 }, () => signIn(url))
+  await Promise.race(answers)
   program.child.kill('SIGTERM')
   expect(await program.ended).toBe(0)
+  const rejected = (await Promise.allSettled(answers)).filter((s) => s.status === 'rejected')
+  expect(rejected).toEqual([])
   expect(program.seen.err).not.toContain(admin.STEELYARD_ADMIN_PASSWORD)
   for (const line of program.seen.err.trim().split('\n'))
     expect(JSON.parse(line)).toHaveProperty('event')
@@ -92,26 +98,30 @@ test('the program prints one line on standard output and JSON lines on standard 
   expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
 }, 60_000)
 
-test('a process that only reconciles answers health, readiness and metrics at its address, and nothing else', async () => {
-  const data = path.join(temporaryFolder('main'), 'data')
-  const program = run(['serve'], { STEELYARD_DATA: data, STEELYARD_ROLES: 'reconcile', ...admin })
-  const url = (await program.ready()).replace('/readyz', '')
-  expect(program.seen.out).toBe(`Steelyard is ready, without API and console: ${url}/readyz\n`)
-  for (const probe of ['/healthz', '/readyz', '/metrics'])
-    expect((await fetch(url + probe)).status).toBe(200)
-  expect((await fetch(url)).status).toBe(404)
-  const refused = await signIn(url)
-  expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'not_found' }])
-  const taken = run(['serve'], {
-    STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
-    STEELYARD_ROLES: 'reconcile',
-    PORT: new URL(url).port,
-  })
-  expect(await taken.ended).toBe(1)
-  expect(taken.seen.err).toContain('is in use by another program')
-  program.child.kill('SIGTERM')
-  expect(await program.ended).toBe(0)
-}, 120_000)
+longTest(
+  'a process that only reconciles answers health, readiness and metrics at its address, and nothing else',
+  async () => {
+    const data = path.join(temporaryFolder('main'), 'data')
+    const program = run(['serve'], { STEELYARD_DATA: data, STEELYARD_ROLES: 'reconcile', ...admin })
+    const url = (await program.ready()).replace('/readyz', '')
+    expect(program.seen.out).toBe(`Steelyard is ready, without API and console: ${url}/readyz\n`)
+    for (const probe of ['/healthz', '/readyz', '/metrics'])
+      expect((await fetch(url + probe)).status).toBe(200)
+    expect((await fetch(url)).status).toBe(404)
+    const refused = await signIn(url)
+    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'not_found' }])
+    const taken = run(['serve'], {
+      STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
+      STEELYARD_ROLES: 'reconcile',
+      PORT: new URL(url).port,
+    })
+    expect(await taken.ended).toBe(1)
+    expect(taken.seen.err).toContain('is in use by another program')
+    program.child.kill('SIGTERM')
+    expect(await program.ended).toBe(0)
+  },
+  120_000,
+)
 
 test('the error of a second Steelyard on the data folder names the first; after a kill −9 the database server continues to be used', async () => {
   const data = path.join(temporaryFolder('main'), 'data')
@@ -163,47 +173,51 @@ longTest(
   90_000,
 )
 
-test('two processes with one external PostgreSQL and one key, each with its own data folder, share sessions', async () => {
-  const connection = await freshDatabase()
-  const folder = temporaryFolder('main')
-  const environment = (name: string) => ({
-    DATABASE_URL: urlOf(connection),
-    STEELYARD_DATA: path.join(folder, name),
-    STEELYARD_KEY_FILE: path.join(folder, 'key'),
-    ...admin,
-  })
-  const both = [run(['serve'], environment('one')), run(['serve'], environment('two'))]
-  const [one, two] = await Promise.all(both.map((p) => p.ready()))
-  const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as {
-    accessToken: string
-    refreshToken: string
-  }
-  const session = () =>
-    fetch(`${two}/v1/session`, { headers: { authorization: `Bearer ${accessToken}` } })
-  expect((await session()).status).toBe(200)
-  await fetch(`${one}/v1/authorize/logout`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ refresh_token: refreshToken }),
-  })
-  await expect.poll(async () => (await session()).status, { timeout: 30_000 }).toBe(401)
-  const client = new Client(connection)
-  await client.connect()
-  expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
-  await client.end()
-  // A missing key file is not created, because a new key couldn't decrypt the existing secrets.
-  const stranger = run(['serve'], {
-    ...environment('three'),
-    STEELYARD_KEY_FILE: path.join(folder, 'another'),
-  })
-  expect(await stranger.ended).toBe(1)
-  expect(stranger.seen.err).toMatch(
-    /There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/,
-  )
-  expect(existsSync(path.join(folder, 'another'))).toBe(false)
-  for (const { child } of both) child.kill('SIGTERM')
-  expect(await Promise.all(both.map((p) => p.ended))).toEqual([0, 0])
-}, 90_000)
+longTest(
+  'two processes with one external PostgreSQL and one key, each with its own data folder, share sessions',
+  async () => {
+    const connection = await freshDatabase()
+    const folder = temporaryFolder('main')
+    const environment = (name: string) => ({
+      DATABASE_URL: urlOf(connection),
+      STEELYARD_DATA: path.join(folder, name),
+      STEELYARD_KEY_FILE: path.join(folder, 'key'),
+      ...admin,
+    })
+    const both = [run(['serve'], environment('one')), run(['serve'], environment('two'))]
+    const [one, two] = await Promise.all(both.map((p) => p.ready()))
+    const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as {
+      accessToken: string
+      refreshToken: string
+    }
+    const session = () =>
+      fetch(`${two}/v1/session`, { headers: { authorization: `Bearer ${accessToken}` } })
+    expect((await session()).status).toBe(200)
+    await fetch(`${one}/v1/authorize/logout`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ refresh_token: refreshToken }),
+    })
+    await expect.poll(async () => (await session()).status, { timeout: 30_000 }).toBe(401)
+    const client = new Client(connection)
+    await client.connect()
+    expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
+    await client.end()
+    // A missing key file is not created, because a new key couldn't decrypt the existing secrets.
+    const stranger = run(['serve'], {
+      ...environment('three'),
+      STEELYARD_KEY_FILE: path.join(folder, 'another'),
+    })
+    expect(await stranger.ended).toBe(1)
+    expect(stranger.seen.err).toMatch(
+      /There is no key file at .*another, and this database was sealed with key [0-9a-f]{16}/,
+    )
+    expect(existsSync(path.join(folder, 'another'))).toBe(false)
+    for (const { child } of both) child.kill('SIGTERM')
+    expect(await Promise.all(both.map((p) => p.ended))).toEqual([0, 0])
+  },
+  90_000,
+)
 
 test('all invalid settings are reported at once, and nothing is started', async () => {
   const program = run(['serve'], {
@@ -257,63 +271,54 @@ test('the first user is created once by a command on the machine, and doctor the
   await program.ended
 }, 90_000)
 
-test('a request that is running when the shutdown begins gets its response', async () => {
-  const program = run(['serve'], {
-    STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'),
-    ...admin,
-  })
-  const url = await program.ready()
-  // Ten sign-ins wait until their passwords are hashed.
-  const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
-  // When the first sign-in is answered, the others have arrived.
-  await Promise.race(answers)
-  program.child.kill('SIGTERM')
-  expect(await program.ended).toBe(0)
-  const statuses = await Promise.allSettled(answers)
-  expect(statuses.filter((s) => s.status === 'rejected')).toEqual([])
-}, 60_000)
-
-test('the embedded database is backed up while Steelyard runs, and Steelyard starts on the data folder restored from that backup', async () => {
-  const folder = temporaryFolder('main')
-  const passphrase = path.join(folder, 'passphrase')
-  writeFileSync(passphrase, 'a passphrase of the test\n', { mode: 0o600 })
-  const file = path.join(folder, 'backup')
-  const first = run(['serve'], { STEELYARD_DATA: path.join(folder, 'one'), ...admin })
-  await first.ready()
-  const saved = run(['backup', file, '--passphrase-file', passphrase], {
-    STEELYARD_DATA: path.join(folder, 'one'),
-  })
-  expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
-  // The running program has locked its folder, so nothing is restored there.
-  const taken = run(['restore', file, '--passphrase-file', passphrase], {
-    STEELYARD_DATA: path.join(folder, 'one'),
-  })
-  expect([await taken.ended, taken.seen.err]).toEqual([
-    1,
-    expect.stringContaining(`process ${first.child.pid}`),
-  ])
-  first.child.kill('SIGTERM')
-  expect(await first.ended).toBe(0)
-  const two = path.join(folder, 'two')
-  const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  // The first restore is killed as soon as the database exists. The second restore then finds an
-  // empty or a completely restored database.
-  await expect
-    .poll(
-      () => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null,
-      { timeout: 30_000, interval: 5 },
+longTest(
+  'the embedded database is backed up while Steelyard runs, and Steelyard starts on the data folder restored from that backup',
+  async () => {
+    const folder = temporaryFolder('main')
+    const passphrase = path.join(folder, 'passphrase')
+    writeFileSync(passphrase, 'a passphrase of the test\n', { mode: 0o600 })
+    const file = path.join(folder, 'backup')
+    const first = run(['serve'], { STEELYARD_DATA: path.join(folder, 'one'), ...admin })
+    await first.ready()
+    const saved = run(['backup', file, '--passphrase-file', passphrase], {
+      STEELYARD_DATA: path.join(folder, 'one'),
+    })
+    expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
+    // The running program has locked its folder, so nothing is restored there.
+    const taken = run(['restore', file, '--passphrase-file', passphrase], {
+      STEELYARD_DATA: path.join(folder, 'one'),
+    })
+    expect([await taken.ended, taken.seen.err]).toEqual([
+      1,
+      expect.stringContaining(`process ${first.child.pid}`),
+    ])
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toBe(0)
+    const two = path.join(folder, 'two')
+    const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
+    // The first restore is killed as soon as the database exists. The second restore then finds an
+    // empty or a completely restored database.
+    await expect
+      .poll(
+        () =>
+          existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null,
+        { timeout: 30_000, interval: 5 },
+      )
+      .toBe(true)
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    const again = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
+    expect([await again.ended, again.seen.err]).toEqual([0, ''])
+    expect(readFileSync(path.join(two, 'key'))).toEqual(
+      readFileSync(path.join(folder, 'one', 'key')),
     )
-    .toBe(true)
-  killed.child.kill('SIGKILL')
-  await killed.ended
-  const again = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
-  expect([await again.ended, again.seen.err]).toEqual([0, ''])
-  expect(readFileSync(path.join(two, 'key'))).toEqual(readFileSync(path.join(folder, 'one', 'key')))
-  const second = run(['serve'], { STEELYARD_DATA: two })
-  expect((await signIn(await second.ready())).status).toBe(200)
-  second.child.kill('SIGTERM')
-  expect(await second.ended).toBe(0)
-}, 120_000)
+    const second = run(['serve'], { STEELYARD_DATA: two })
+    expect((await signIn(await second.ready())).status).toBe(200)
+    second.child.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+  },
+  120_000,
+)
 
 test('a snapshot that is hostile stops neither the answers nor the end of the program, and a restart answers', async () => {
   const connection = await freshDatabase()

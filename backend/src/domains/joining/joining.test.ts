@@ -13,6 +13,7 @@ import {
 } from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
 import { patienceMs, wrongNameMs } from './arriving.ts'
 import {
@@ -444,7 +445,7 @@ describe('boards that share a UUID', () => {
   })
 })
 
-test(
+longTest(
   'sixty servers that boot concurrently are registered, each exactly once and with its own name',
   { timeout: 600_000 },
   async () => {

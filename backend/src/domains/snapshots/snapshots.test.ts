@@ -18,6 +18,7 @@ import {
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { storeCreate, storeGet, storeRemove } from '#contract/storage/stores.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../db/db.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 import { s3Body, s3Service } from '../stores/testing/s3-service.ts'
@@ -228,40 +229,44 @@ test('a file of etcdctl is imported; a file that is truncated, changed or withou
   await waits('none.db', 'has no file')
 })
 
-test('a part of a large file that the store has lost is detected, and the snapshot is written again', async () => {
-  const revision = (n: number) =>
-    Buffer.concat([Buffer.alloc(7), Buffer.from([n]), Buffer.from('_'), Buffer.alloc(8)])
-  const database = boltDatabase({
-    key: Array.from(
-      { length: 20 },
-      (_, i) => [revision(i + 1), Buffer.alloc(1024 ** 2, i)] as const,
-    ),
-  })
-  service.objects.set(
-    'steelyard/prod/large.db',
-    Buffer.concat([database, createHash('sha256').update(database).digest()]),
-  )
-  service.trouble('forgets-part')
-  const { id } = (
-    await admin.call(snapshotImport, {
-      params: { id: cluster.id },
-      body: { store_id: bucket, file: 'large.db' },
+longTest(
+  'a part of a large file that the store has lost is detected, and the snapshot is written again',
+  async () => {
+    const revision = (n: number) =>
+      Buffer.concat([Buffer.alloc(7), Buffer.from([n]), Buffer.from('_'), Buffer.alloc(8)])
+    const database = boltDatabase({
+      key: Array.from(
+        { length: 20 },
+        (_, i) => [revision(i + 1), Buffer.alloc(1024 ** 2, i)] as const,
+      ),
     })
-  ).answer!
-  await world.until(
-    () => get(id),
-    (s) => s.reason !== null,
-  )
-  service.trouble(null)
-  expect((await overPause(id, 1)).reason).toContain(
-    'Attempt 1 of 4 failed: The snapshot is cut off',
-  )
-  expect(await settled(id)).toMatchObject({
-    status: 'ready',
-    revision: 20,
-    size_bytes: database.length + 32,
-  })
-}, 600_000)
+    service.objects.set(
+      'steelyard/prod/large.db',
+      Buffer.concat([database, createHash('sha256').update(database).digest()]),
+    )
+    service.trouble('forgets-part')
+    const { id } = (
+      await admin.call(snapshotImport, {
+        params: { id: cluster.id },
+        body: { store_id: bucket, file: 'large.db' },
+      })
+    ).answer!
+    await world.until(
+      () => get(id),
+      (s) => s.reason !== null,
+    )
+    service.trouble(null)
+    expect((await overPause(id, 1)).reason).toContain(
+      'Attempt 1 of 4 failed: The snapshot is cut off',
+    )
+    expect(await settled(id)).toMatchObject({
+      status: 'ready',
+      revision: 20,
+      size_bytes: database.length + 32,
+    })
+  },
+  600_000,
+)
 
 test('a removed snapshot is gone from the list and from its store', async () => {
   const snapshot = await take(disk)

@@ -16,7 +16,7 @@ import { clusterWorld } from '../testing/world.ts'
 import { changeQueue } from './planning.ts'
 import { upgradeWorld } from './talos-upgrade/testing.ts'
 
-const world = await clusterWorld({ servers: 8 })
+const world = await clusterWorld({ servers: 4 })
 const { admin } = world
 
 const four = world.take(4)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { hasEnded } from '#contract/operations.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { breakMs } from './etcd-order.ts'
 
@@ -50,19 +51,22 @@ test('an image of etcd that is pulled for 40 s is waited for: one Bootstrap call
   expect(world.etcds(cluster.name)).toBe(1)
 })
 
-test('a restart of the server during the pull undoes the bootstrap, so it is sent once more', async () => {
-  const [node] = world.take(1)
-  const machine = world.machine(node!)
-  await addFault(machine, { kind: 'slow-pull', image: '/etcd:', ms: 300_000 })
-  const { cluster, operation } = await world.create([node!])
-  const calls = async () => machine.disk.state.counters.bootstrapCalls
-  await world.until(calls, (made) => made === 1)
-  await machine.lifecycle.powerOff()
-  machine.lifecycle.powerOn()
-  expect((await world.ended(operation.id)).status).toBe('done')
-  expect(machine.disk.state.counters).toMatchObject({ bootstrapCalls: 2, bootstraps: 1 })
-  expect(world.etcds(cluster.name)).toBe(1)
-})
+longTest(
+  'a restart of the server during the pull undoes the bootstrap, so it is sent once more',
+  async () => {
+    const [node] = world.take(1)
+    const machine = world.machine(node!)
+    await addFault(machine, { kind: 'slow-pull', image: '/etcd:', ms: 300_000 })
+    const { cluster, operation } = await world.create([node!])
+    const calls = async () => machine.disk.state.counters.bootstrapCalls
+    await world.until(calls, (made) => made === 1)
+    await machine.lifecycle.powerOff()
+    machine.lifecycle.powerOn()
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(machine.disk.state.counters).toMatchObject({ bootstrapCalls: 2, bootstraps: 1 })
+    expect(world.etcds(cluster.name)).toBe(1)
+  },
+)
 
 test('an image of etcd that no registry has is named, and etcd is started again until a registry has it', async () => {
   const [node] = world.take(1)

@@ -21,7 +21,7 @@ import { clusterWorld } from '../testing/world.ts'
 
 // A reconciler reads the wanted state, an API call changes it, then the reconciler writes. The
 // tests run one by one, because each holds row locks.
-const world = await clusterWorld({ servers: longTests ? 32 : 24, seed: 'overtaken' })
+const world = await clusterWorld({ servers: longTests ? 32 : 6, seed: 'overtaken' })
 const { admin } = world
 const { engine, db } = world.backend.platform
 
@@ -121,7 +121,7 @@ test('a cancel during a forced deletion resets no server', { timeout: 600_000 },
   expect(world.machine(controlPlane).stage.stage).toBe('running')
 })
 
-test(
+longTest(
   'a second forced deletion replaces the first one, which cannot be retried',
   { timeout: 600_000 },
   async () => {
@@ -204,7 +204,7 @@ longTest(
   },
 )
 
-test(
+longTest(
   'if a deletion is cancelled too late, its operation shows once why the deletion continues',
   { timeout: 600_000 },
   async () => {
@@ -310,7 +310,7 @@ longTest(
   },
 )
 
-test(
+longTest(
   'if a server is renamed while a cluster reserves it, the new name appears everywhere',
   { timeout: 600_000 },
   async () => {
@@ -327,7 +327,7 @@ test(
   },
 )
 
-test(
+longTest(
   'a server that failed during the creation stays failed until a user retries, even if Kubernetes reports it Ready',
   { timeout: 600_000 },
   async () => {
@@ -360,62 +360,66 @@ test(
   },
 )
 
-test('a failed server can be replaced by any free server, even one that failed in this cluster before', async () => {
-  const nodes = world.take(3)
-  const [controlPlane, ill, other] = nodes as [Server, Server, Server]
-  const [spare] = world.take(1)
-  const { cluster, operation } = await world.withOtherHardware(ill, () => world.create(nodes))
-  const replace = (old: Server, by: Server) =>
-    admin.call(clusterServerReplace, {
-      params: { id: cluster.id, node_id: old.id },
-      body: { node_id: by.id },
-    })
-  expect((await world.ended(operation.id)).status).toBe('failed')
-  for (const by of [ill, other, controlPlane])
-    expect((await replace(ill, by)).problem).toMatchObject({
-      code: 'server_taken',
-      error: `${by.name} is already a server of ${cluster.name}`,
-    })
-
-  const first = (await world.withOtherHardware(spare!, () => replace(ill, spare!))).answer!
-    .operation
-  expect((await replace(ill, spare!)).problem).toMatchObject({ code: 'not_found' })
-  expect((await world.ended(first.id)).status).toBe('failed')
-  expect(
-    (await admin.call(operationRetry, { params: { id: operation.id } })).problem,
-  ).toMatchObject({
-    code: 'operation_ended',
-    error: `Another operation has replaced this one on ${cluster.name}`,
-  })
-  // The original machine is put back and confirmed, and now replaces the server that replaced it.
-  await world.until(
-    () => world.server(ill.id),
-    (server) => server.cluster === null && server.identity.state === 'changed',
-  )
-  const machine = world.machine(ill)
-  machine.disk.change((state) => (state.identitySalt = ''))
-  machine.journal.changed()
-  const { uuid, serial } = ill.identity
-  expect(
-    (
-      await admin.call(serverConfirm, {
-        params: { id: ill.id },
-        body: { uuid: uuid!, serial: serial! },
+longTest(
+  'a failed server can be replaced by any free server, even one that failed in this cluster before',
+  async () => {
+    const nodes = world.take(3)
+    const [controlPlane, ill, other] = nodes as [Server, Server, Server]
+    const [spare] = world.take(1)
+    const { cluster, operation } = await world.withOtherHardware(ill, () => world.create(nodes))
+    const replace = (old: Server, by: Server) =>
+      admin.call(clusterServerReplace, {
+        params: { id: cluster.id, node_id: old.id },
+        body: { node_id: by.id },
       })
-    ).status,
-  ).toBe(200)
-  await world.until(
-    () => world.server(ill.id),
-    (server) => server.talos.reachable === true,
-  )
-  const second = (await replace(spare!, ill)).answer!.operation
-  expect((await world.ended(second.id)).status).toBe('done')
-  expect((await world.cluster(cluster.id)).servers.map((s) => s.node_id)).toEqual(
-    expect.arrayContaining([ill.id, other.id, controlPlane.id]),
-  )
-}, 600_000)
+    expect((await world.ended(operation.id)).status).toBe('failed')
+    for (const by of [ill, other, controlPlane])
+      expect((await replace(ill, by)).problem).toMatchObject({
+        code: 'server_taken',
+        error: `${by.name} is already a server of ${cluster.name}`,
+      })
 
-test(
+    const first = (await world.withOtherHardware(spare!, () => replace(ill, spare!))).answer!
+      .operation
+    expect((await replace(ill, spare!)).problem).toMatchObject({ code: 'not_found' })
+    expect((await world.ended(first.id)).status).toBe('failed')
+    expect(
+      (await admin.call(operationRetry, { params: { id: operation.id } })).problem,
+    ).toMatchObject({
+      code: 'operation_ended',
+      error: `Another operation has replaced this one on ${cluster.name}`,
+    })
+    // The original machine is put back and confirmed, and now replaces the server that replaced it.
+    await world.until(
+      () => world.server(ill.id),
+      (server) => server.cluster === null && server.identity.state === 'changed',
+    )
+    const machine = world.machine(ill)
+    machine.disk.change((state) => (state.identitySalt = ''))
+    machine.journal.changed()
+    const { uuid, serial } = ill.identity
+    expect(
+      (
+        await admin.call(serverConfirm, {
+          params: { id: ill.id },
+          body: { uuid: uuid!, serial: serial! },
+        })
+      ).status,
+    ).toBe(200)
+    await world.until(
+      () => world.server(ill.id),
+      (server) => server.talos.reachable === true,
+    )
+    const second = (await replace(spare!, ill)).answer!.operation
+    expect((await world.ended(second.id)).status).toBe('done')
+    expect((await world.cluster(cluster.id)).servers.map((s) => s.node_id)).toEqual(
+      expect.arrayContaining([ill.id, other.id, controlPlane.id]),
+    )
+  },
+  600_000,
+)
+
+longTest(
   'a creation that is being cancelled does not accept a replacement server',
   { timeout: 600_000 },
   async () => {

@@ -4,6 +4,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import { type Server, serverCommands, serverEvents } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
@@ -99,7 +100,7 @@ test('a change of something else is sent at once', async () => {
   )
 })
 
-test('a lost answer is looked up: the change is not sent twice', async () => {
+longTest('a lost answer is looked up: the change is not sent twice', async () => {
   const before = applies()
   await addFault(machine(), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
   await below('rule-a', rule('rule-a'))
@@ -111,30 +112,33 @@ test('a lost answer is looked up: the change is not sent twice', async () => {
   expect(applies() - before).toBe(2)
 })
 
-test('a change that is saved during a trial is sent after it, and dry runs do not end it', async () => {
-  const before = applies()
-  await below('rule-b', rule('rule-b'))
-  await world.until(
-    () => world.server(worker.id),
-    ({ trial }) => trial?.state === 'running',
-  )
-  const preview = await admin.call(patchPreview, {
-    params: params(),
-    body: { name: 'rule-c', body: rule('rule-c') },
-  })
-  expect(preview.status).toBe(200)
-  await patch('rule-c', rule('rule-c'))
-  await world.until(
-    () => Promise.resolve(stored()),
-    (yaml) => yaml.includes('rule-c'),
-  )
-  await settled()
-  expect(stored()).toContain('rule-b')
-  // Both were tried and confirmed.
-  expect(applies() - before).toBe(4)
-  expect(await world.server(worker.id)).toMatchObject({ drift: null })
-  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
-})
+longTest(
+  'a change that is saved during a trial is sent after it, and dry runs do not end it',
+  async () => {
+    const before = applies()
+    await below('rule-b', rule('rule-b'))
+    await world.until(
+      () => world.server(worker.id),
+      ({ trial }) => trial?.state === 'running',
+    )
+    const preview = await admin.call(patchPreview, {
+      params: params(),
+      body: { name: 'rule-c', body: rule('rule-c') },
+    })
+    expect(preview.status).toBe(200)
+    await patch('rule-c', rule('rule-c'))
+    await world.until(
+      () => Promise.resolve(stored()),
+      (yaml) => yaml.includes('rule-c'),
+    )
+    await settled()
+    expect(stored()).toContain('rule-b')
+    // Both were tried and confirmed.
+    expect(applies() - before).toBe(4)
+    expect(await world.server(worker.id)).toMatchObject({ drift: null })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+  },
+)
 
 test('a reboot during a trial ends it: the server has its former configuration, and its page says so', async () => {
   const before = stored()

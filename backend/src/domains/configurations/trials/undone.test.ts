@@ -39,9 +39,8 @@ beforeAll(async () => {
 }, 600_000)
 
 const sentence = 'The server did not answer within 5 s with the change, so Talos has undone it'
-/** `npm test` tries some cuts, each on a worker or on a control plane, in turn. */
-const chosen = (remainder: number) =>
-  Object.entries(cuts).filter((_, i) => longTests || i % 10 === remainder)
+/** `npm test` tries one cut on a worker, and another one on a control plane. */
+const chosen = (one: number) => Object.entries(cuts).filter((_, i) => longTests || i === one)
 
 /** Saves a patch without a check, so that only the trial saves the server. */
 const below = (server: Server, body: string) =>
@@ -81,8 +80,8 @@ const removeCut = async (server: Server) => {
 describe.each([
   ['a worker', 0, () => worker],
   ['a control plane', 5, () => controlPlane],
-] as const)('%s', (_, remainder, of) => {
-  test.each(chosen(remainder))('comes back after %s', async (_kind, cut) => {
+] as const)('%s', (_, one, of) => {
+  test.each(chosen(one))('comes back after %s', async (_kind, cut) => {
     const server = of()
     const before = stored(server)
     await below(server, cut.cut(world.machine(server).managementLink.name))
@@ -123,22 +122,19 @@ test('a change whose answer was lost with the link is not tried twice', async ()
 })
 
 // All ways and all cuts: `cuts-worker.long.test.ts` and `cuts-control-plane.long.test.ts`.
-test.each(['drift that is overwritten', 'a removed patch'] as const)(
-  'a worker comes back after %s',
-  async (way) => {
-    const { ways, settled } = waysOf({
-      world,
-      cluster: () => cluster,
-      server: () => worker,
-      next: () => controlPlane,
-      cli: () => Promise.reject(new Error('No command line here')),
-    })
-    await settled()
-    await ways[way](cuts['a bond over the link']!)
-    await settled()
-    expect(stored(worker)).not.toContain('bond0')
-  },
-)
+test('a worker comes back after drift that is overwritten', async () => {
+  const { ways, settled } = waysOf({
+    world,
+    cluster: () => cluster,
+    server: () => worker,
+    next: () => controlPlane,
+    cli: () => Promise.reject(new Error('No command line here')),
+  })
+  await settled()
+  await ways['drift that is overwritten'](cuts['a bond over the link']!)
+  await settled()
+  expect(stored(worker)).not.toContain('bond0')
+})
 
 test('a roll-out stops at the server that does not answer, and its patch is not saved', async () => {
   const before = [worker, controlPlane].map(stored)

@@ -9,6 +9,7 @@ import { type Server, serverRows } from '#contract/servers/servers.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
+import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { configuringQueue } from '../../../configurations/api.ts'
 import { looksAt } from '../../testing/looks.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -374,24 +375,6 @@ describe('a component of a control plane does not come back', () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
   })
 
-  test('a step that waits before the wait for the control plane says which component is dead, with the end of its log', async () => {
-    await isWell()
-    await addFault(world.machine(third), { kind: 'component-fails', component: 'etcd' })
-    const { id } = await world.change(
-      cluster.id,
-      configureWith([patchNamed('panic', sysctl('vm.swappiness', '93'))], { node_ids: [third.id] }),
-    )
-    const why = new RegExp(
-      `^etcd of ${third.name} does not run: Error running Containerd\\(etcd\\), going to restart forever.+Its log ends with: `,
-    )
-    await world.until(
-      async () => (await world.operation(id)).steps.find((s) => s.key === `etcd-back/${third.id}`)!,
-      (step) => why.test(step.reason ?? ''),
-    )
-    await clearFaults(world.machine(third))
-    expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
-  })
-
   test('three API servers that a change has killed come back by taking it back, confirmed by their names', async () => {
     const three = [first, second, third]
     const body = 'cluster:\n  apiServer:\n    extraArgs:\n      audit-log-maxage: "7"\n'
@@ -428,41 +411,47 @@ describe('a component of a control plane does not come back', () => {
     for (const node of three) await clearFaults(world.machine(node))
   })
 
-  test('a rotation of secrets waits in the same way, and a cancel takes it back, first on the server that is not well', async () => {
-    await isWell()
-    const before = [first, second, third].map(configOf)
-    await addFault(world.machine(second), { kind: 'component-fails', component: 'kube-scheduler' })
-    const { id } = await world.change(cluster.id, { kind: 'rotate', what: 'aggregator_ca' })
-    await world.until(
-      () => world.operation(id),
-      ({ steps }) =>
-        steps.some(
-          (s) =>
-            s.key === `control-plane/${second.id}/switch` &&
-            s.reason?.startsWith(`kube-scheduler of ${second.name} is not ready`) === true,
-        ),
-    )
-    expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
-      false,
-      false,
-      true,
-    ])
-    await admin.call(operationCancel, { params: { id } })
-    await world.until(
-      () => world.operation(id),
-      ({ steps }) =>
-        steps.some(
-          (s) => s.key === `control-plane/${second.id}/withdraw` && s.status === 'waiting',
-        ),
-    )
-    await clearFaults(world.machine(second))
-    expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
-    expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
-      true,
-      true,
-      true,
-    ])
-  })
+  longTest(
+    'a rotation of secrets waits in the same way, and a cancel takes it back, first on the server that is not well',
+    async () => {
+      await isWell()
+      const before = [first, second, third].map(configOf)
+      await addFault(world.machine(second), {
+        kind: 'component-fails',
+        component: 'kube-scheduler',
+      })
+      const { id } = await world.change(cluster.id, { kind: 'rotate', what: 'aggregator_ca' })
+      await world.until(
+        () => world.operation(id),
+        ({ steps }) =>
+          steps.some(
+            (s) =>
+              s.key === `control-plane/${second.id}/switch` &&
+              s.reason?.startsWith(`kube-scheduler of ${second.name} is not ready`) === true,
+          ),
+      )
+      expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
+        false,
+        false,
+        true,
+      ])
+      await admin.call(operationCancel, { params: { id } })
+      await world.until(
+        () => world.operation(id),
+        ({ steps }) =>
+          steps.some(
+            (s) => s.key === `control-plane/${second.id}/withdraw` && s.status === 'waiting',
+          ),
+      )
+      await clearFaults(world.machine(second))
+      expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+      expect([first, second, third].map((node, i) => configOf(node) === before[i])).toEqual([
+        true,
+        true,
+        true,
+      ])
+    },
+  )
 })
 
 test('a server that falls silent after a change names it in every sentence', async () => {

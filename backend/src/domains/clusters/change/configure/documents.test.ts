@@ -7,6 +7,7 @@ import { patchCreate } from '#contract/patches.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
@@ -138,29 +139,32 @@ describe('a cluster of Talos 1.13', async () => {
     await noDrift(nodes)
   })
 
-  test('is restarted by Steelyard for a patch of one server that Talos 1.14 reads only when it boots', async () => {
-    const before = nodes.map(bootsOf)
-    const body =
-      'machine:\n  files:\n    - path: /var/etc/other.conf\n      op: create\n      permissions: 0o644\n      content: "2"\n'
-    const made = await admin.call(patchCreate, {
-      params: { id: worker.id },
-      body: patch('other', body),
-    })
-    expect(made.status).toBe(201)
-    await world.until(
-      () => Promise.resolve(nodes.map(bootsOf)),
-      ([, own]) => own === before[1]! + 1,
-    )
-    await world.until(
-      () => world.server(worker.id),
-      (s) => s.talos.stage === 'running' && s.kubernetes?.ready === true,
-    )
-    expect(configOf(worker)).toContain('/var/etc/other.conf')
-    expect(nodes.map(bootsOf)).toEqual([before[0], before[1]! + 1])
-    await noDrift(nodes)
-  })
+  longTest(
+    'is restarted by Steelyard for a patch of one server that Talos 1.14 reads only when it boots',
+    async () => {
+      const before = nodes.map(bootsOf)
+      const body =
+        'machine:\n  files:\n    - path: /var/etc/other.conf\n      op: create\n      permissions: 0o644\n      content: "2"\n'
+      const made = await admin.call(patchCreate, {
+        params: { id: worker.id },
+        body: patch('other', body),
+      })
+      expect(made.status).toBe(201)
+      await world.until(
+        () => Promise.resolve(nodes.map(bootsOf)),
+        ([, own]) => own === before[1]! + 1,
+      )
+      await world.until(
+        () => world.server(worker.id),
+        (s) => s.talos.stage === 'running' && s.kubernetes?.ready === true,
+      )
+      expect(configOf(worker)).toContain('/var/etc/other.conf')
+      expect(nodes.map(bootsOf)).toEqual([before[0], before[1]! + 1])
+      await noDrift(nodes)
+    },
+  )
 
-  test('is upgraded to Kubernetes 1.37 in its documents', async () => {
+  longTest('is upgraded to Kubernetes 1.37 in its documents', async () => {
     await run({ kind: 'upgradeKubernetes', version: '1.37.2' })
     expect(await world.cluster(id)).toMatchObject({
       talos_version: 'v1.14.1',
@@ -170,7 +174,7 @@ describe('a cluster of Talos 1.13', async () => {
     await noDrift(nodes)
   })
 
-  test('gives a server that joins later the documents as well', async () => {
+  longTest('gives a server that joins later the documents as well', async () => {
     const [joining] = world.take(1)
     await run({ kind: 'grow', servers: [{ node_id: joining!.id, role: 'worker' }] })
     expect(inDocuments(joining!)).toBe(true)

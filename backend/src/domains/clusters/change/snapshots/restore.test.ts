@@ -20,6 +20,7 @@ import { type Server, serverCommands, serverReset } from '#contract/servers/serv
 import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
+import { longTests } from '../../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { boxStream } from '../../../../backup/encrypted-secret.ts'
 import { inTransaction } from '../../../../db/db.ts'
@@ -28,11 +29,11 @@ import { clusterSecrets } from '../../secrets.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 
-const world = await clusterWorld({ servers: 11 })
+const world = await clusterWorld({ servers: longTests ? 9 : 6 })
 const { admin, backend, simulator } = world
 const first = world.take(4)
-const spare = world.take(3)
 const small = world.take(1)
+const spare = world.take(longTests ? 3 : 1)
 const again = world.take(1)
 let cluster: Cluster
 let store: string

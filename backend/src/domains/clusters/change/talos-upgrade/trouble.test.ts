@@ -8,10 +8,12 @@ import { historyList } from '#contract/history/history.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTests } from '../../../../../../tools/testing/length.ts'
+import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
-const world = await clusterWorld({ servers: 11 })
+const world = await clusterWorld({ servers: longTests ? 9 : 8 })
 const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
@@ -84,7 +86,7 @@ test(
   },
 )
 
-test('a machine that writes an image says how far it is', { timeout: 600_000 }, async () => {
+longTest('a machine that writes an image says how far it is', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(1)
   const [node] = nodes
   await addFault(world.machine(node!), { kind: 'hang-upgrade' })
