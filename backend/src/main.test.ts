@@ -320,76 +320,84 @@ longTest(
   120_000,
 )
 
-test('a snapshot that is hostile stops neither the answers nor the end of the program, and a restart answers', async () => {
-  const connection = await freshDatabase()
-  const here = await startBackend({ connection })
-  const user = await here.signIn()
-  const { id: datacenter_id } = (
-    await user.call(datacenterCreate, {
-      body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
-    })
-  ).answer!
-  const id = randomUUID()
-  const at = new Date()
-  await inTransaction(here.platform.db, (tx) =>
-    insert(tx, {
-      ...buildCluster({
-        id,
-        datacenter_id,
-        endpoint: 'https://10.0.0.9:6443',
-        pod_cidr: '10.244.0.0/16',
-        service_cidr: '10.96.0.0/12',
-        chain_address: `0x${'0'.repeat(40)}`,
-        status: 'ready',
-        ready_at: at,
+longTest(
+  'a snapshot that is hostile stops neither the answers nor the end of the program, and a restart answers',
+  async () => {
+    const connection = await freshDatabase()
+    const here = await startBackend({ connection })
+    const user = await here.signIn()
+    const { id: datacenter_id } = (
+      await user.call(datacenterCreate, {
+        body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' },
+      })
+    ).answer!
+    const id = randomUUID()
+    const at = new Date()
+    await inTransaction(here.platform.db, (tx) =>
+      insert(tx, {
+        ...buildCluster({
+          id,
+          datacenter_id,
+          endpoint: 'https://10.0.0.9:6443',
+          pod_cidr: '10.244.0.0/16',
+          service_cidr: '10.96.0.0/12',
+          chain_address: `0x${'0'.repeat(40)}`,
+          status: 'ready',
+          ready_at: at,
+        }),
+        certificates_ending: null,
+        finding: null,
+        observed: null,
+        upgrade: null,
+        maintenance_window: null,
+        kept: '[]',
+        labels: '{}',
+        replaces: '{}',
       }),
-      certificates_ending: null,
-      finding: null,
-      observed: null,
-      upgrade: null,
-      maintenance_window: null,
-      kept: '[]',
-      labels: '{}',
-      replaces: '{}',
-    }),
-  )
-  const folder = path.join(here.config.dataFolder, 'stores/disk')
-  const store_id = (
-    await user.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })
-  ).answer!.id
-  // A careless reader reads 64 ** 8 pages.
-  writeFileSync(path.join(folder, 'bomb.db'), nestedBuckets())
-  const imported = await user.call(snapshotImport, {
-    params: { id },
-    body: { store_id, file: 'bomb.db' },
-  })
-  expect(imported.status).toBe(201)
-  const client = new Client(connection)
-  await client.connect()
-  const snapshot = async () =>
-    (
-      await client.query<{ attempts: number; status: string }>(
-        'select attempts, status from snapshot',
-      )
-    ).rows[0]!
-  const environment = { DATABASE_URL: urlOf(connection), STEELYARD_DATA: here.config.dataFolder }
+    )
+    const folder = path.join(here.config.dataFolder, 'stores/disk')
+    const store_id = (
+      await user.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })
+    ).answer!.id
+    // A careless reader reads 64 ** 8 pages.
+    writeFileSync(path.join(folder, 'bomb.db'), nestedBuckets())
+    const imported = await user.call(snapshotImport, {
+      params: { id },
+      body: { store_id, file: 'bomb.db' },
+    })
+    expect(imported.status).toBe(201)
+    const client = new Client(connection)
+    await client.connect()
+    const snapshot = async () =>
+      (
+        await client.query<{ attempts: number; status: string }>(
+          'select attempts, status from snapshot',
+        )
+      ).rows[0]!
+    const environment = { DATABASE_URL: urlOf(connection), STEELYARD_DATA: here.config.dataFolder }
 
-  const first = run(['serve'], environment)
-  const url = await first.ready()
-  await expect.poll(async () => (await snapshot()).attempts, { timeout: 60_000 }).toBeGreaterThan(0)
-  expect((await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(30_000) })).status).toBe(200)
-  first.child.kill('SIGTERM')
-  const late = setTimeout(() => first.child.kill('SIGKILL'), 30_000)
-  expect(await first.ended).toBe(0)
-  clearTimeout(late)
+    const first = run(['serve'], environment)
+    const url = await first.ready()
+    await expect
+      .poll(async () => (await snapshot()).attempts, { timeout: 60_000 })
+      .toBeGreaterThan(0)
+    expect((await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(30_000) })).status).toBe(
+      200,
+    )
+    first.child.kill('SIGTERM')
+    const late = setTimeout(() => first.child.kill('SIGKILL'), 30_000)
+    expect(await first.ended).toBe(0)
+    clearTimeout(late)
 
-  const second = run(['serve'], environment)
-  expect(
-    (await fetch(`${await second.ready()}/healthz`, { signal: AbortSignal.timeout(30_000) }))
-      .status,
-  ).toBe(200)
-  await expect.poll(async () => (await snapshot()).status, { timeout: 60_000 }).not.toBe('taking')
-  second.child.kill('SIGTERM')
-  expect(await second.ended).toBe(0)
-  await client.end()
-}, 180_000)
+    const second = run(['serve'], environment)
+    expect(
+      (await fetch(`${await second.ready()}/healthz`, { signal: AbortSignal.timeout(30_000) }))
+        .status,
+    ).toBe(200)
+    await expect.poll(async () => (await snapshot()).status, { timeout: 60_000 }).not.toBe('taking')
+    second.child.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+    await client.end()
+  },
+  180_000,
+)

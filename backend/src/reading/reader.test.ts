@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { masked } from '#talos/config/mask.ts'
+import { spread } from '../../../tools/testing/length.ts'
 import { maskText } from '../domains/configurations/composing/masking.ts'
 import { checkBody, compose } from '../domains/configurations/composing/render.ts'
 import type { Caller } from '../http/caller.ts'
@@ -66,7 +67,8 @@ test('parsing a patch of any size blocks the main thread only during the transfe
     const { user, system } = process.threadCpuUsage(began)
     return (user + system) / 1_000
   }
-  for (const body of [lines(2_400), '\n'.repeat(60_000) + 'x', '#\n'.repeat(30_000) + '- x']) {
+  const bodies = ['\n'.repeat(60_000) + 'x', lines(2_400), '#\n'.repeat(30_000) + '- x']
+  for (const body of spread(bodies, 1)) {
     const here = await busy(() => checkBody(body, talosVersion))
     // The shortest of three, because a garbage collection may fall into one of them.
     const tries: number[] = []

@@ -2,6 +2,7 @@
  * Sends hostile texts while another client reads /healthz. Uses a real socket. Runs alone, not in
  * parallel with other tests.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -63,6 +64,7 @@ test('health checks answer in time while hostile patches are previewed and hosti
       await answer.arrayBuffer()
       answers += 1
       expect(answer.status).toBe(200)
+      await pause(10)
     }
   })()
   const tabs = '\t'.repeat(15_000)

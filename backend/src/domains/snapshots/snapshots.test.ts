@@ -146,23 +146,26 @@ test('a snapshot in a bucket is ready, can be verified again, and is found damag
   )
 })
 
-test('a snapshot whose store returns another file fails after four attempts, with the reason, and leaves no file', async () => {
-  service.trouble('changes-byte')
-  const before = service.objects.size
-  const { id } = await world.change(cluster.id, { kind: 'snapshot', store_id: bucket })
-  for (const attempt of [1, 2, 3]) await overPause(id, attempt)
-  const ended = await world.ended(id)
-  expect(ended).toMatchObject({
-    status: 'failed',
-    reason: expect.stringContaining('was changed') as string,
-  })
-  // The fourth attempt wrote the last file.
-  expect(await get(id)).toMatchObject({
-    status: 'failed',
-    key: expect.stringMatching(/-4\.etcd$/) as string,
-  })
-  expect(service.objects.size).toBe(before)
-})
+longTest(
+  'a snapshot whose store returns another file fails after four attempts, with the reason, and leaves no file',
+  async () => {
+    service.trouble('changes-byte')
+    const before = service.objects.size
+    const { id } = await world.change(cluster.id, { kind: 'snapshot', store_id: bucket })
+    for (const attempt of [1, 2, 3]) await overPause(id, attempt)
+    const ended = await world.ended(id)
+    expect(ended).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('was changed') as string,
+    })
+    // The fourth attempt wrote the last file.
+    expect(await get(id)).toMatchObject({
+      status: 'failed',
+      key: expect.stringMatching(/-4\.etcd$/) as string,
+    })
+    expect(service.objects.size).toBe(before)
+  },
+)
 
 test('a snapshot names the reason of a store that refuses, and succeeds without a retry by the user once the store works again', async () => {
   service.trouble('refuses')

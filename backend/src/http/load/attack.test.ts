@@ -10,6 +10,7 @@ import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { patchPreview } from '#contract/patches.ts'
 import { buildServer } from '../../domains/servers/testing.ts'
 import { defaultLimits } from '../limits.ts'
+import { spread } from '../../../../tools/testing/length.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { longestTurnMs, watchTurns } from '../../testing/turns.ts'
 
@@ -73,12 +74,13 @@ await Promise.all(
 // The first request compiles code, so it isn't measured.
 await bystander(fetch(`${url}/v1/openapi.json`))
 
-test.each([
+const attacks: [string, number, string][] = [
   ['small responses, on fifty sockets', 50, get('/v1/installation').repeat(310)],
   ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
   ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
   ['the largest response, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
-])(
+]
+test.each(spread(attacks, 2))(
   'other clients are served while attackers send requests and read no responses: %s',
   async (_what, count, bytes) => {
     const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))

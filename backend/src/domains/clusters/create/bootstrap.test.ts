@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 // Each test expects exactly one etcd per cluster, whatever fails around the bootstrap call.
@@ -66,31 +67,35 @@ test('if the response to the bootstrap is lost, the members of etcd confirm it, 
   expect(row.confirmed_at).not.toBeNull()
 }, 600_000)
 
-test('etcd is found on a server that knows no control plane, because discovery is off and Kubernetes does not run yet', async () => {
-  const nodes = world.take(1)
-  const body = 'cluster:\n  discovery:\n    enabled: false\n'
-  expect(
-    (
-      await world.admin.call(patchCreate, {
-        params: { id: nodes[0]!.id },
-        body: { name: 'no-discovery', body },
-      })
-    ).answer,
-  ).toBeDefined()
-  await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: 'kube-apiserver' })
-  const { cluster, operation } = await world.create(nodes, { endpoint: 'k8s.example.com' })
-  const step = await world.until(
-    async () =>
-      (await world.operation(operation.id)).steps.find(({ key }) => key === 'control-plane')!,
-    ({ status }) => status === 'waiting',
-  )
-  expect(step.reason).toContain(nodes[0]!.name)
-  expect(world.machine(nodes[0]!).apiServerUp).toBe(false)
-  await clearFaults(world.machine(nodes[0]!))
-  expect((await world.ended(operation.id)).status).toBe('done')
-  expect(world.machine(nodes[0]!).disk.state.counters).toMatchObject({
-    bootstrapCalls: 1,
-    bootstraps: 1,
-  })
-  expect(world.etcds(cluster.name)).toBe(1)
-}, 600_000)
+longTest(
+  'etcd is found on a server that knows no control plane, because discovery is off and Kubernetes does not run yet',
+  async () => {
+    const nodes = world.take(1)
+    const body = 'cluster:\n  discovery:\n    enabled: false\n'
+    expect(
+      (
+        await world.admin.call(patchCreate, {
+          params: { id: nodes[0]!.id },
+          body: { name: 'no-discovery', body },
+        })
+      ).answer,
+    ).toBeDefined()
+    await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: 'kube-apiserver' })
+    const { cluster, operation } = await world.create(nodes, { endpoint: 'k8s.example.com' })
+    const step = await world.until(
+      async () =>
+        (await world.operation(operation.id)).steps.find(({ key }) => key === 'control-plane')!,
+      ({ status }) => status === 'waiting',
+    )
+    expect(step.reason).toContain(nodes[0]!.name)
+    expect(world.machine(nodes[0]!).apiServerUp).toBe(false)
+    await clearFaults(world.machine(nodes[0]!))
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(world.machine(nodes[0]!).disk.state.counters).toMatchObject({
+      bootstrapCalls: 1,
+      bootstraps: 1,
+    })
+    expect(world.etcds(cluster.name)).toBe(1)
+  },
+  600_000,
+)

@@ -14,12 +14,12 @@ import { clusterWorld } from '../testing/world.ts'
 // Each case creates its own cluster in a shared world, several at a time.
 const kinds = ['refuse', 'hang', 'garbage', 'drip'] as const
 const stages = ['maintenance', 'installing', 'rebooting', 'booting'] as const
-const world = await clusterWorld({ servers: longTests ? 70 : 22 })
+const world = await clusterWorld({ servers: longTests ? 70 : 20 })
 const { admin } = world
 
 /** One control plane and one worker, one of which has a temporary fault. */
 describe.concurrent('a temporary fault of a server only delays the creation of its cluster', () => {
-  for (const stage of spread(stages, 2)) {
+  for (const stage of spread(stages, 1)) {
     for (const kind of longTests ? kinds : [kinds[stages.indexOf(stage)]!]) {
       test(
         `a cluster becomes ready despite the fault ${kind} at stage ${stage}`,

@@ -170,7 +170,7 @@ describe('a cluster in documents', () => {
     await withoutDrift(cluster)
   })
 
-  test('gets another endpoint, and a server that joins has its documents', async () => {
+  longTest('gets another endpoint, and a server that joins has its documents', async () => {
     await run(cluster, { kind: 'endpoint', endpoint: 'kube.example.com', accept_unchecked: true })
     for (const machine of machines)
       expect(textOf(machine)).toContain('endpoint: https://kube.example.com:6443')

@@ -7,6 +7,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
 import { longTests } from '../../../../../tools/testing/length.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
@@ -104,7 +105,7 @@ describe.each([
   })
 })
 
-test('a change whose answer was lost with the link is not tried twice', async () => {
+longTest('a change whose answer was lost with the link is not tried twice', async () => {
   const before = world.machine(worker).disk.state.counters.applies
   await addFault(world.machine(worker), {
     kind: 'lost-reply',

@@ -375,41 +375,44 @@ describe('a component of a control plane does not come back', () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
   })
 
-  test('three API servers that a change has killed come back by taking it back, confirmed by their names', async () => {
-    const three = [first, second, third]
-    const body = 'cluster:\n  apiServer:\n    extraArgs:\n      audit-log-maxage: "7"\n'
-    const { id } = await world.change(
-      cluster.id,
-      configureWith([patchNamed('retention', body)], { node_ids: three.map((n) => n.id) }),
-    )
-    expect(await world.ended(id)).toMatchObject({ status: 'done' })
-    for (const node of three)
-      await addFault(world.machine(node), {
-        kind: 'component-fails',
-        component: 'kube-apiserver',
-        config: 'audit-log-maxage: "7"',
-      })
-    await world.until(
-      () => Promise.resolve(three.map((node) => world.machine(node).apiServerUp)),
-      (up) => up.every((one) => !one),
-    )
-    const back = { kind: 'configure', take_back: id } as const
-    const refused = await planOf(back)
-    expect(refused.checks.filter((c) => !c.ok).map((c) => c.check)).toEqual(['control-planes'])
-    const mends = three.map((n) => n.name)
-    const plan = await planOf({ ...back, mends })
-    expect(plan.groups.map((g) => g.name)).toEqual(mends)
-    const mending = await world.change(cluster.id, { ...back, mends })
-    expect(await world.ended(mending.id)).toMatchObject({ status: 'done', reason: null })
-    expect(three.map((node) => world.machine(node).apiServerUp)).toEqual([true, true, true])
-    expect(three.map((node) => configOf(node).includes('audit-log-maxage: "7"'))).toEqual([
-      false,
-      false,
-      false,
-    ])
-    for (const node of three) expect(await namesOf(node.id)).not.toContain('retention')
-    for (const node of three) await clearFaults(world.machine(node))
-  })
+  longTest(
+    'three API servers that a change has killed come back by taking it back, confirmed by their names',
+    async () => {
+      const three = [first, second, third]
+      const body = 'cluster:\n  apiServer:\n    extraArgs:\n      audit-log-maxage: "7"\n'
+      const { id } = await world.change(
+        cluster.id,
+        configureWith([patchNamed('retention', body)], { node_ids: three.map((n) => n.id) }),
+      )
+      expect(await world.ended(id)).toMatchObject({ status: 'done' })
+      for (const node of three)
+        await addFault(world.machine(node), {
+          kind: 'component-fails',
+          component: 'kube-apiserver',
+          config: 'audit-log-maxage: "7"',
+        })
+      await world.until(
+        () => Promise.resolve(three.map((node) => world.machine(node).apiServerUp)),
+        (up) => up.every((one) => !one),
+      )
+      const back = { kind: 'configure', take_back: id } as const
+      const refused = await planOf(back)
+      expect(refused.checks.filter((c) => !c.ok).map((c) => c.check)).toEqual(['control-planes'])
+      const mends = three.map((n) => n.name)
+      const plan = await planOf({ ...back, mends })
+      expect(plan.groups.map((g) => g.name)).toEqual(mends)
+      const mending = await world.change(cluster.id, { ...back, mends })
+      expect(await world.ended(mending.id)).toMatchObject({ status: 'done', reason: null })
+      expect(three.map((node) => world.machine(node).apiServerUp)).toEqual([true, true, true])
+      expect(three.map((node) => configOf(node).includes('audit-log-maxage: "7"'))).toEqual([
+        false,
+        false,
+        false,
+      ])
+      for (const node of three) expect(await namesOf(node.id)).not.toContain('retention')
+      for (const node of three) await clearFaults(world.machine(node))
+    },
+  )
 
   longTest(
     'a rotation of secrets waits in the same way, and a cancel takes it back, first on the server that is not well',

@@ -13,7 +13,7 @@ import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
-const world = await clusterWorld({ servers: longTests ? 9 : 8 })
+const world = await clusterWorld({ servers: longTests ? 9 : 6 })
 const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
@@ -63,7 +63,7 @@ test(
   },
 )
 
-test(
+longTest(
   'a failed installer stops the upgrade before the drain, and its own message is the reason',
   { timeout: 600_000 },
   async () => {
