@@ -107,7 +107,12 @@ export const operationTable = {
     command: 'server remove',
   },
   serverBulk: {
-    ...onLeaving,
+    ...onServer,
+    arguments: z.object({
+      keep_workload_disks: z._default(z.boolean(), false),
+      talos_version: z.optional(z.string()),
+      in_window: z._default(z.boolean(), false),
+    }),
     title: 'Bulk',
     /** The key of a step has the act and the server: `act/reboot/<id>`. */
     steps: { act: (s: Named & { readonly act: string }) => `${s.act} ${s.name}` },

@@ -11,6 +11,7 @@ import {
   serverGet,
   serverUpdate,
 } from '#contract/servers/servers.ts'
+import { versionList } from '#contract/versions.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation, untilReady } from './installation.ts'
@@ -135,6 +136,26 @@ test('all servers that match are chosen over the pages of the list', async () =>
   const title = 'Restart kubelet: 2 servers'
   await expect.poll(() => plan(title).count()).toBe(12)
   await dialog(title).getByText('10 of 12 servers can’t take part, and stay as they are.').waitFor()
+  await dialog(title).getByRole('button', { name: 'Cancel' }).click()
+})
+
+test('an upgrade asks for the version, and refuses a cluster of which a server is not chosen', async () => {
+  await select([controlPlane.name, spare])
+  await bar().getByRole('button', { name: 'Upgrade Talos' }).click()
+  const { items } = await installation.call(versionList, { query: {} })
+  const runs = cluster.talos_version
+  const minor = runs.slice(0, runs.lastIndexOf('.'))
+  const other = items.find(
+    ({ talos_version: v }) => v.startsWith(`${minor}.`) && v !== runs,
+  )!.talos_version
+  await dialog('Upgrade Talos').getByLabel('Talos version').selectOption(other)
+  const title = 'Upgrade Talos: 0 servers'
+  await plan(title).filter({ hasText: spare }).getByText('It is in no cluster').waitFor()
+  await plan(title)
+    .filter({ hasText: controlPlane.name })
+    .getByText(`choose ${worker.name} as well`)
+    .waitFor()
+  await look('plan of an upgrade')
   await dialog(title).getByRole('button', { name: 'Cancel' }).click()
 })
 

@@ -1,5 +1,6 @@
 /** What can be done to many servers at once. */
 import * as z from 'zod/mini'
+import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
 
 interface Row {
@@ -21,6 +22,7 @@ export const bulkActs = {
     done: 'restarted',
     danger: false,
   },
+  upgrade: { title: 'Upgrade Talos', what: 'Talos upgrade', done: 'upgraded', danger: false },
   reset: { title: 'Reset to maintenance', what: 'reset', done: 'reset', danger: true },
   remove: { title: 'Remove', what: 'removal', done: 'removed', danger: true },
 } as const satisfies Record<string, Row>
@@ -28,11 +30,22 @@ export const bulkActs = {
 export type BulkActKind = keyof typeof bulkActs
 export const bulkActKinds = Object.keys(bulkActs) as BulkActKind[]
 
-export const BulkAct = z.strictObject({
-  kind: z.enum(bulkActKinds),
-  /** For a reset. */
-  keep_workload_disks: z._default(z.boolean(), false),
-})
+export const BulkAct = z
+  .strictObject({
+    kind: z.enum(bulkActKinds),
+    /** For a reset. */
+    keep_workload_disks: z._default(z.boolean(), false),
+    /** Of an upgrade: what the clusters get. */
+    talos_version: z.optional(talosVersionText()),
+    /** For an upgrade: each cluster waits for its maintenance window. */
+    in_window: z._default(z.boolean(), false),
+  })
+  .check(
+    z.refine(({ kind, talos_version: v }) => (v !== undefined) === (kind === 'upgrade'), {
+      error: 'An upgrade, and no other act, has a Talos version',
+      path: ['talos_version'],
+    }),
+  )
 export type BulkAct = z.infer<typeof BulkAct>
 
 /** "reboot of 12 servers" */

@@ -52,7 +52,7 @@ export const serverBulkPlan = operation(
   'POST /v1/nodes/bulk/plan',
   'servers:write',
   {
-    summary: `What an act on many servers would do: for each server whether it is allowed, in the order of carrying out. Changes nothing. At most ${bulkLimit} servers.`,
+    summary: `What an act on many servers would do: for each server whether it is allowed, in the order of carrying out. Changes nothing. An upgrade also needs clusters:write. At most ${bulkLimit} servers.`,
     body: z
       .strictObject({
         act: BulkAct,
@@ -81,7 +81,7 @@ export const serverBulkPlan = operation(
 
 export const serverBulk = operation('serverBulk', 'POST /v1/nodes/bulk', 'servers:write', {
   summary:
-    'Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server.',
+    'Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server. An upgrade also needs clusters:write.',
   body: z.strictObject({
     act: BulkAct,
     items: z.array(z.strictObject({ id: z.uuid(), version: z.int() })).check(
@@ -107,6 +107,9 @@ export function canBegin(act: BulkActKind, servers: number, expected: number | u
   )
 }
 
+const upgradeVersion =
+  'For an upgrade: the version that the clusters of the servers get. All servers of a cluster that do not run it have to be chosen.'
+
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
@@ -116,13 +119,15 @@ export const words: Words = {
   },
   fields: {
     act: 'What is done to each server.',
+    'serverBulk.version':
+      'Version that the plan answered. A server that has changed since is not reset and not removed.',
+    'serverBulkPlan.talos_version': upgradeVersion,
+    'serverBulk.talos_version': upgradeVersion,
     'serverBulkPlan.node_ids': 'Ids of the servers.',
     'serverBulkPlan.filter':
       'The servers that this query of `serverList` finds, on all pages, such as `status=ready&label=rack%3D3`.',
     failed_of: 'The servers that failed in this earlier operation, or that it did not reach.',
     items: 'The servers with the versions that the plan answered.',
-    'serverBulk.version':
-      'Version that the plan answered. A server that has changed since is not reset and not removed.',
     expected: 'The number of servers, typed by a person. Required for a reset and a removal.',
   },
   bodies: {

@@ -22,6 +22,7 @@ import * as noun from '../nouns.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 import { orMany } from './bulk/bulk.ts'
+import { serverUpgradeCommand } from './bulk/upgrade.ts'
 import { lossOption, withLosses } from './confirm-loss.ts'
 
 const signs = { same: ' ', add: '+', remove: '-' } as const
@@ -157,6 +158,7 @@ export const serverActionCommands: Command[] = [
     }),
     'remove',
   ),
+  serverUpgradeCommand,
   command({
     name: 'server drift',
     summary:

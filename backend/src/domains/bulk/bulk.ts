@@ -1,6 +1,7 @@
 /** Acts on many servers: their plan, and the operation that carries them out. */
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -9,6 +10,7 @@ import {
   bulkActs,
   bulkLimit,
   bulkStep,
+  type BulkAct,
   type BulkPlan,
   bulkWords,
   canBegin,
@@ -19,14 +21,15 @@ import {
 } from '#contract/servers/bulk.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../db/db.ts'
-import { appliedSetOf, type Caller } from '../../http/caller.ts'
-import { serve } from '../../http/serve.ts'
+import { appliedSetOf, type Caller, demandScope } from '../../http/caller.ts'
+import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { NewStep } from '../operations/api.ts'
 import { bulkQueue, bulkReconciler, changedSince } from './carrying.ts'
 import type { BulkParts } from './parts.ts'
 import { planOf } from './planning.ts'
 import * as store from './store.ts'
+import { outlooks } from './upgrading.ts'
 
 export function bulk(parts: BulkParts): Domain {
   const { db, clock, engine, operations, servers, clusters } = parts
@@ -34,9 +37,12 @@ export function bulk(parts: BulkParts): Domain {
 
   const planFor = async (
     caller: Caller,
-    act: BulkPlan['act'],
+    act: BulkAct,
     ids: readonly string[],
+    signal: AbortSignal,
   ): Promise<BulkPlan> => {
+    // Clusters are upgraded, although servers are chosen.
+    if (act.kind === 'upgrade') demandScope(signedIn(caller), clusterChange.scope)
     const found = await servers.several(ids)
     const strange = ids.find((id) => !found.some((s) => s.id === id))
     if (strange !== undefined) throw new Problem('not_found', `There is no server ${strange}`)
@@ -49,6 +55,7 @@ export function bulk(parts: BulkParts): Domain {
       act,
       servers: found,
       clusters: around,
+      outlooks: act.kind === 'upgrade' ? await outlooks(parts, act, around, signal) : new Map(),
       appliedSet: appliedSetOf(caller) ?? undefined,
     })
   }
@@ -75,9 +82,9 @@ export function bulk(parts: BulkParts): Domain {
   return {
     name: 'bulk',
     routes(app) {
-      const on = serve(app)
-      on(serverBulkPlan, async ({ caller, body: { act, node_ids, filter, failed_of } }) =>
-        planFor(
+      serve(app, { heavy: true })(serverBulkPlan, async ({ caller, body, signal }) => {
+        const { act, node_ids, filter, failed_of } = body
+        return planFor(
           caller,
           act,
           node_ids !== undefined
@@ -85,15 +92,17 @@ export function bulk(parts: BulkParts): Domain {
             : filter !== undefined
               ? await matching(filter)
               : await failedOf(failed_of!),
-        ),
-      )
-      on(serverBulk, ({ caller, body }) => begin(caller, body))
+          signal,
+        )
+      })
+      serve(app)(serverBulk, ({ caller, body, signal }) => begin(caller, body, signal))
     },
   }
 
   async function begin(
     caller: Caller,
     { act, items, expected }: Input<typeof serverBulk>['body'],
+    signal: AbortSignal,
   ): Promise<{ operation: Operation }> {
     const may = canBegin(act.kind, items.length, expected)
     if (!may.ok) throw new Problem('invalid', may.reason, { expected: may.reason })
@@ -102,6 +111,7 @@ export function bulk(parts: BulkParts): Domain {
       caller,
       act,
       items.map(({ id }) => id),
+      signal,
     )
     // A server that can be rebooted still can although a contact has changed what is known of it.
     // What is wiped or forgotten is what the person has seen.
@@ -121,12 +131,13 @@ export function bulk(parts: BulkParts): Domain {
       )
     const at = new Date(clock.now()).toISOString()
     const { title } = bulkActs[act.kind]
+    const { kind: _kind, ...given } = act
     const titleOf = operationTable.serverBulk.steps.act
     return inTransaction(db, async (tx) => {
       const operation = await operations.create(tx, caller, {
         kind: 'serverBulk',
         target: { id: null, name: bulkWords(act.kind, judged.length) },
-        arguments: { keep_workload_disks: act.keep_workload_disks },
+        arguments: given,
         queue: bulkQueue,
         queueKey: randomUUID(),
         steps: judged.map(({ id, name, refusal }): NewStep => ({

@@ -2,10 +2,11 @@
  * Carries out an act on many servers. Each server gets the operation of the act on one server, which
  * has its own checks and waits; the servers of a cluster follow each other, and several clusters
  * work at once. The operation on a server is recorded in the transaction that begins it, so a run
- * can end anywhere, and no server gets the act twice.
+ * can end anywhere, and no server gets the act twice. Clusters carry out an upgrade themselves
+ * (`upgrading.ts`).
  */
 import { Problem } from '#contract/errors.ts'
-import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { hasEnded, type Step } from '#contract/operations.ts'
 import {
   type BulkAct,
   bulkActs,
@@ -15,18 +16,21 @@ import {
 } from '#contract/servers/bulk.ts'
 import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
-import type { SystemCaller } from '../../http/caller.ts'
+import type { Outcome, Reconciler } from '../../engine/engine.ts'
 import type { StatusChange, StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
+import { type Item, NotNow, type Turn } from './turn.ts'
+import { upgrading } from './upgrading.ts'
 
 export const changedSince = 'It has changed since it was planned: look at it, and plan it again'
 export const bulkQueue = 'server-bulk'
 
 /** Pause between two looks at the operations on servers, in ms. */
 const lookMs = 1_000
+/** The same while clusters wait for their maintenance windows. */
+const sleepMs = 15_000
 /** Number of clusters that are worked on at once. */
 const clustersAtOnce = 8
 /** Number of servers that a run begins in one cluster, or outside of clusters, before it ends. */
@@ -35,26 +39,12 @@ const mostPerRun = 50
 const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
   status === 'done' || status === 'failed' || status === 'skipped'
 
-interface Turn {
-  readonly job: Job
-  readonly operation: Operation
-  /** Begins the operations on servers. */
-  readonly caller: SystemCaller
-  readonly isCancelled: boolean
-  readonly act: BulkAct
-}
-/** A server of the act with its step. */
-interface Item extends store.ItemRow {
-  readonly name: string
-}
 /** `half`: it was left half way, so the other servers of its cluster aren't touched. */
 type Result = 'begun' | 'waits' | 'over' | 'half'
 
-/** Thrown in the transaction that begins the act on a server if it must not begin any more. */
-class NotNow extends Error {}
-
 export function bulkReconciler(parts: BulkParts): Reconciler {
   const { db, operations, acts, clusters } = parts
+  const upgrade = upgrading(parts)
 
   const setStep = (
     { job, operation, act }: Turn,
@@ -96,6 +86,9 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
         return
       case 'remove':
         await acts.remove(caller, item.server_id, { ifMatch, also })
+        return
+      case 'upgrade':
+        throw new Error('Servers are upgraded with their cluster')
     }
   }
 
@@ -232,10 +225,13 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       })
       const lanes = [...Map.groupBy(open, (item) => item.cluster_id).values()]
       const results = await Promise.all(
-        lanes.slice(0, clustersAtOnce).map((lane) => advance(turn, lane)),
+        lanes
+          .slice(0, clustersAtOnce)
+          .map((lane) => (act.kind === 'upgrade' ? upgrade(turn, lane) : advance(turn, lane))),
       )
       if (results.includes('again')) return { againMs: 0 }
       if (results.includes('waits')) return { againMs: lookMs }
+      if (results.includes('sleeps')) return { againMs: sleepMs }
       if (lanes.length > clustersAtOnce) return { againMs: 0 }
       await finish(turn)
       return undefined

@@ -1,7 +1,8 @@
 /** What acts on many servers need of other domains. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Platform } from '../../platform.ts'
-import type { ServerReset } from '../clusters/api.ts'
+import type { ChangeOf, ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import type { ClusterRequest, ServerReset } from '../clusters/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { ServerActs, Servers } from '../servers/api.ts'
 
@@ -11,6 +12,13 @@ export interface BulkParts extends Platform {
   readonly acts: ServerActs
   readonly clusters: {
     readonly reset: ServerReset
+    readonly request: ClusterRequest
+    /** Asks the machines, as `clusterPlan` does. @throws Problem as `clusterPlan` */
+    readonly plan: (
+      id: string,
+      change: ChangeOf<'upgradeTalos'>,
+      signal: AbortSignal,
+    ) => Promise<ClusterPlan>
     /** Undefined if the cluster doesn't exist. */
     readonly read: (id: string) => Promise<Cluster | undefined>
   }

@@ -1,7 +1,7 @@
 /**
  * The plan of an act on many servers. The rules are those of the act on one server; what is added is
  * counted over the whole selection. Plans read what is stored and ask no machine: each server is
- * asked in its turn.
+ * asked in its turn. Only the plan of an upgrade asks the machines of the clusters.
  */
 import { type Cluster, type ClusterRole } from '#contract/clusters/clusters.ts'
 import { afterLeaving } from '#contract/clusters/control-planes.ts'
@@ -24,12 +24,15 @@ import {
   type Server,
 } from '#contract/servers/servers.ts'
 import { shownDisk } from '../operations/api.ts'
+import { canUpgrade, type Outlook } from './upgrading.ts'
 
 interface Selection {
   readonly act: BulkAct
   readonly servers: readonly Server[]
   /** The clusters of the servers, by id. */
   readonly clusters: ReadonlyMap<string, Cluster>
+  /** For an upgrade: what that of each cluster would do. */
+  readonly outlooks: ReadonlyMap<string, Outlook>
   /** The set of files that the request carries out. */
   readonly appliedSet?: string | undefined
 }
@@ -113,19 +116,18 @@ const inOrder = (a: BulkItem, b: BulkItem): number =>
   a.name.localeCompare(b.name)
 
 /** Pure. */
-export function planOf({ act, servers, clusters, appliedSet }: Selection): BulkPlan {
+export function planOf({ act, servers, clusters, outlooks, appliedSet }: Selection): BulkPlan {
   const { kind } = act
   const chosen = new Set(servers.map((s) => s.id))
   const clusterOf = (s: Server) => (s.cluster === null ? undefined : clusters.get(s.cluster.id))
   const judge = (server: Server): Verdict => {
     const cluster = clusterOf(server)
     if (kind === 'remove') return canRemoveServer(server)
+    const unheld = cluster === undefined ? yes : canChangeHeld(cluster, appliedSet)
+    if (kind === 'upgrade')
+      return all(unheld, canUpgrade(server, act, cluster && outlooks.get(cluster.id), chosen))
     if (kind !== 'reset') return command(server)
-    return all(
-      canResetServer(server, cluster),
-      cluster === undefined ? yes : canChangeHeld(cluster, appliedSet),
-      canLeaveTogether(server, cluster, chosen),
-    )
+    return all(canResetServer(server, cluster), unheld, canLeaveTogether(server, cluster, chosen))
   }
   const items = servers
     .map((server): BulkItem => {
@@ -152,13 +154,16 @@ export function planOf({ act, servers, clusters, appliedSet }: Selection): BulkP
     allowed: allowed.length,
     refused: items.length - allowed.length,
     expected: bulkActs[kind].danger ? allowed.length : null,
-    warnings: [...clusters.values()].flatMap((cluster) =>
-      clusterWarnings(
-        kind,
-        cluster,
-        allowed.filter((one) => one.cluster?.id === cluster.id && one.role === 'control_plane')
-          .length,
-      ),
-    ),
+    warnings: [...clusters.values()].flatMap((cluster) => {
+      const here = allowed.filter((one) => one.cluster?.id === cluster.id)
+      return [
+        ...(here.length === 0 ? [] : (outlooks.get(cluster.id)?.warnings ?? [])),
+        ...clusterWarnings(
+          kind,
+          cluster,
+          here.filter((one) => one.role === 'control_plane').length,
+        ),
+      ]
+    }),
   }
 }

@@ -79,12 +79,16 @@ export interface ClusterCondition {
   readonly control_planes: readonly string[]
 }
 
-/** Begins a change of a cluster. @throws Problem as `clusterChange` */
+/**
+ * Begins a change of a cluster. `also` runs in the transaction that begins it. @throws Problem as
+ * `clusterChange`
+ */
 export type ClusterRequest = (
   caller: Caller,
   clusterId: string,
   asked: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
+  also?: Also,
 ) => Promise<{ operation: Operation }>
 
 /**

@@ -21,6 +21,8 @@ import {
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import {
   carriesPatches,
+  type ClusterChange,
+  type ClusterPlan,
   clusterChange,
   clusterPlan,
   clusterWindowSet,
@@ -242,6 +244,8 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
 export function clusterCalls(parts: ClusterParts): Domain & {
   /** Begins a change of a cluster, as `clusterChange` does. */
   readonly request: ClusterRequest
+  /** What a change would do. @throws Problem as `clusterPlan` */
+  readonly plan: (id: string, change: ClusterChange, signal: AbortSignal) => Promise<ClusterPlan>
   readonly reset: ServerReset
   /** Undefined if the cluster doesn't exist. */
   readonly read: (id: string) => Promise<Cluster | undefined>
@@ -263,7 +267,8 @@ export function clusterCalls(parts: ClusterParts): Domain & {
   parts.operations.worksPerServer(changeQueue, memberQueue)
   return {
     name: 'clusters',
-    request: (caller, id, asked, signal) => requestChange(parts, caller, id, asked, signal),
+    request: (...asked) => requestChange(parts, ...asked),
+    plan: (...asked) => planChange(parts, ...asked),
     reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
     read: (id) => clusterOf(db, id),
     shown: (id) => shownOne(parts, db, id),

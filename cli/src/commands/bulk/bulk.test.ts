@@ -88,11 +88,14 @@ test('several servers are planned together, the plan is shown, and only allowed 
   expect(run.err).toContain('no: srv-3 does not answer')
   expect(run.err).toContain('Warning: web has one control plane\n2 servers, 1 refused\n')
   expect(api.callsOf(serverBulkPlan).map((c) => c.body)).toEqual([
-    { act: { kind: 'reboot', keep_workload_disks: false }, node_ids: [id(1), id(2), id(3)] },
+    {
+      act: { kind: 'reboot', keep_workload_disks: false, in_window: false },
+      node_ids: [id(1), id(2), id(3)],
+    },
   ])
   expect(api.callsOf(serverBulk).map((c) => c.body)).toEqual([
     {
-      act: { kind: 'reboot', keep_workload_disks: false },
+      act: { kind: 'reboot', keep_workload_disks: false, in_window: false },
       items: [
         { id: id(1), version: 1 },
         { id: id(2), version: 2 },
@@ -145,6 +148,25 @@ test('a script confirms a removal of several servers by their number', async () 
     exit: 0,
     out: 'The removal of 2 servers has begun\n',
   })
+})
+
+test('an upgrade names its version, and begins in the windows of the clusters if asked', async () => {
+  const { api, cli } = await started([item(1), refused])
+  expect((await cli.run('server upgrade srv-1 --yes')).exit).toBe(2)
+  const run = await cli.run('server upgrade srv-1 srv-3 --talos-version v1.13.9 --in-window --yes')
+  expect(run).toMatchObject({ exit: 0, out: 'The Talos upgrade of 1 server has begun\n' })
+  expect(run.err).toContain('no: srv-3 does not answer')
+  expect(api.callsOf(serverBulk).map((c) => c.body)).toEqual([
+    {
+      act: {
+        kind: 'upgrade',
+        keep_workload_disks: false,
+        talos_version: 'v1.13.9',
+        in_window: true,
+      },
+      items: [{ id: id(1), version: 1 }],
+    },
+  ])
 })
 
 test('nothing begins if every server refuses or none matches', async () => {

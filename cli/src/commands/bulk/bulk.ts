@@ -31,7 +31,7 @@ import type { Terminal } from '../../terminal.ts'
 import { oneLine, words } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
 
-const bulkOptions = {
+export const bulkOptions = {
   label: {
     kind: 'text',
     value: labelFilter.placeholder,
@@ -140,7 +140,8 @@ async function confirm(
   )
 }
 
-async function runBulk(
+/** Plans the act, shows the plan, asks, and begins it. @throws CliError */
+export async function runBulk(
   context: Context,
   act: BulkAct,
   names: readonly string[],
@@ -201,7 +202,7 @@ export function orMany(
       if (isOne) return one.run(context, { operands: { server: names[0]! }, options })
       return runBulk(
         context,
-        { kind, keep_workload_disks: false, ...actOf(options) },
+        { kind, keep_workload_disks: false, in_window: false, ...actOf(options) },
         names,
         options,
       )

@@ -183,6 +183,7 @@ export const bulkActions = (
   },
   bulk('reboot', { label: 'Reboot', icon: 'refresh' }, servers, canCommandServer),
   bulk('restart_kubelet', { label: 'Restart kubelet', icon: 'refresh' }, servers, canCommandServer),
+  bulk('upgrade', { label: 'Upgrade Talos', icon: 'arrow-up' }, servers, canCommandServer),
   bulk('reset', { label: 'Reset', icon: 'swap', danger: true }, servers, canResetServer),
   bulk('remove', { label: 'Remove', icon: 'trash', danger: true }, servers, canRemoveServer),
 ]

@@ -15,6 +15,7 @@ import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/api.ts'
+import type { Also } from '../../servers/api.ts'
 import { wipesOf } from '../create/retrying.ts'
 import { demandUnheld } from '../held/held.ts'
 import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
@@ -115,6 +116,7 @@ async function requestOnce(
     confirmed_loss: confirmedLoss,
   }: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
+  also?: Also,
 ): Promise<{ operation: Operation }> {
   const view = await viewFor(parts, id, signal)
   if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, view.state.row)
@@ -164,6 +166,7 @@ async function requestOnce(
       },
     })
     if (!later) await beginIn(tx, caller, view, { change, confirmed, operationId: operation.id })
+    await also?.(tx, operation)
     return { operation }
   })
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Operation } from '#contract/operations.ts'
 import { no, yes } from '#contract/rule.ts'
 import {
@@ -13,8 +14,10 @@ import {
   tooManyServers,
 } from '#contract/servers/bulk.ts'
 import { devicePath, diskName } from '#contract/servers/disks.ts'
+import { versionList } from '#contract/versions.ts'
 import { count, counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
+import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { navigate } from '../../../lib/router.ts'
@@ -28,8 +31,8 @@ import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import css from './BulkServers.module.css'
 import { refreshServers } from '../server-queries.ts'
 
-const blank = { typed: '', keep: false }
-const { Text, Check } = fieldsFor<typeof blank>()
+const blank = { typed: '', keep: false, version: '', start: 'now' as 'now' | 'window' }
+const { Text, Check, Choose } = fieldsFor<typeof blank>()
 
 /**
  * The chosen servers, or the earlier act of which the servers that it did not reach, or that failed,
@@ -44,6 +47,12 @@ export default function BulkServers(props: Props) {
   const kind = 'failed' in props ? bulkKindOf(props.failed) : props.kind
   const of = 'failed' in props ? { failed_of: props.failed.id } : { node_ids: [...props.node_ids] }
   const { close } = useDialog()
+  const isUpgrade = kind === 'upgrade'
+  // A plan of an upgrade depends on what is chosen in the form.
+  const [{ version, start }, setUpgrade] = useState(blank)
+  const act = isUpgrade ? { kind, talos_version: version, in_window: start === 'window' } : { kind }
+  const isChosen = !isUpgrade || version !== ''
+  const versions = useQuery({ ...query(versionList), enabled: isUpgrade })
   const isTooMany = 'node_ids' in of && of.node_ids.length > bulkLimit
   const {
     data: plan,
@@ -51,9 +60,9 @@ export default function BulkServers(props: Props) {
     refetch,
   } = useQuery({
     // Not the name of the call: an event would replace the plan that the person is reading.
-    queryKey: ['bulkPlan', kind, of],
-    queryFn: ({ signal }) => call(serverBulkPlan, { body: { act: { kind }, ...of } }, signal),
-    enabled: !isTooMany,
+    queryKey: ['bulkPlan', act, of],
+    queryFn: ({ signal }) => call(serverBulkPlan, { body: { act, ...of } }, signal),
+    enabled: !isTooMany && isChosen,
     // A plan is about this moment: the next opening makes another one.
     gcTime: 0,
     staleTime: Infinity,
@@ -66,7 +75,7 @@ export default function BulkServers(props: Props) {
     read: ({ keep }) => ({
       ok: true,
       body: {
-        act: { kind, keep_workload_disks: keep },
+        act: { ...act, keep_workload_disks: keep },
         items: able.map(({ id, version }) => ({ id, version })),
         ...(expected !== null && { expected }),
       },
@@ -90,12 +99,16 @@ export default function BulkServers(props: Props) {
   const isTyped = expected === null || typed.trim() === String(expected)
   const can =
     plan === undefined
-      ? no('There is no plan yet')
+      ? no(isChosen ? 'There is no plan yet' : 'Choose a version first')
       : able.length === 0
         ? no('Every server refuses this')
         : isTyped
           ? yes
           : no(`Type ${expected} first`)
+  const choose = (change: Partial<Pick<typeof blank, 'version' | 'start'>>) => {
+    form.set(change)
+    setUpgrade((before) => ({ ...before, ...change }))
+  }
   const them = able.length === 1 ? able[0]!.name : counted(able.length, 'server')
   return (
     <FormDialog
@@ -109,12 +122,37 @@ export default function BulkServers(props: Props) {
         form.read.ok && <AsCommand api={curlOf(serverBulk, {}, form.read.body)} complete={can.ok} />
       }
     >
+      {isUpgrade && (
+        <>
+          <Choose
+            name="version"
+            label="Talos version"
+            placeholder="Choose a version"
+            options={(versions.data?.items ?? []).map(({ talos_version: value }) => ({
+              value,
+              text: value,
+            }))}
+            onValue={(value) => choose({ version: value })}
+          />
+          <Choose
+            name="start"
+            label="Begin"
+            options={[
+              { value: 'now', text: 'At once' },
+              { value: 'window', text: 'In the maintenance window of each cluster' },
+            ]}
+            onValue={(value) => choose({ start: value })}
+          />
+        </>
+      )}
+      {versions.error && <Alert tone="danger">{reasonOf(versions.error)}</Alert>}
       {(isTooMany || error) && (
         <Alert tone="danger">{isTooMany ? `${tooManyServers}.` : reasonOf(error)}</Alert>
       )}
       {plan === undefined ? (
         !isTooMany &&
-        !error && (
+        !error &&
+        isChosen && (
           <p className="fs13 t2" role="status">
             Making the plan…
           </p>
@@ -139,6 +177,9 @@ export default function BulkServers(props: Props) {
   )
 }
 
+const upgradeWords =
+  'Each cluster takes a snapshot of etcd, if it has a store, and upgrades its servers one after another. All its servers that lack the version are upgraded together. A cluster that refuses stops no other.'
+
 /** What the act means, and each server with its verdict, refusals first. */
 function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
   const { act, items, refused, warnings } = plan
@@ -147,7 +188,9 @@ function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
       <p className="fs13 t2">
         {act.kind === 'remove'
           ? 'Nothing is wiped. Each server is kept in the history as deleted.'
-          : 'The servers of a cluster follow each other, in this order. A server that refuses stops no other.'}
+          : act.kind === 'upgrade'
+            ? upgradeWords
+            : 'The servers of a cluster follow each other, in this order. A server that refuses stops no other.'}
         {act.kind === 'reset' &&
           ' Each leaves its cluster and is wiped, except for Talos itself. This can’t be undone.'}
       </p>

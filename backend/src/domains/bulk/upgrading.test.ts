@@ -1,0 +1,161 @@
+/** The upgrade of Talos on servers of several clusters, with simulated machines. */
+import { expect, test } from 'vitest'
+import { operationList } from '#contract/operations.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { no } from '#contract/rule.ts'
+import { type BulkPlan, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { clusterWorld } from '../clusters/testing/world.ts'
+import { canUpgrade, reached } from './upgrading.ts'
+
+const world = await clusterWorld({ servers: 5 })
+const { admin, backend } = world
+const three = world.take(3)
+const single = world.take(1)
+const [idle] = world.take(1)
+const asked = { talos_version: 'v1.13.8' }
+const created = [await world.create(three, asked), await world.create(single, asked)]
+for (const { operation } of created) await world.ended(operation.id)
+const [web] = created.map(({ cluster }) => cluster)
+
+const actOf = (talos_version: string, more: { in_window?: boolean } = {}) => ({
+  kind: 'upgrade' as const,
+  talos_version,
+  ...more,
+})
+const planned = async (
+  servers: readonly Server[],
+  act: ReturnType<typeof actOf> = actOf('v1.13.9'),
+): Promise<BulkPlan> => {
+  const { answer, text } = await admin.call(serverBulkPlan, {
+    body: { act, node_ids: servers.map(({ id }) => id) },
+  })
+  if (!answer) throw new Error(text)
+  return answer
+}
+const reasons = ({ items }: BulkPlan) => new Set(items.map((one) => one.reason))
+const versions = (servers: readonly Server[]) =>
+  servers.map((one) => world.machine(one).talosVersion)
+
+test('a cluster of which only some servers are chosen is refused with the names of the others', async () => {
+  const [left, ...chosen] = three
+  expect(await planned([...chosen, ...single])).toMatchObject({ allowed: 1, refused: 2 })
+  expect(reasons(await planned(chosen))).toEqual(
+    new Set([`The servers of ${web!.name} are upgraded together: choose ${left!.name} as well`]),
+  )
+})
+
+test('a server that an earlier upgrade has reached is refused, and the others of its cluster are not', () => {
+  const [there, ...others] = three.map((one) => ({ ...one, cluster: web! }))
+  const outlook = {
+    refusal: null,
+    upgraded: new Map(others.map(({ id, name }) => [id, name])),
+    warnings: [],
+  }
+  const act = { keep_workload_disks: false, in_window: false, ...actOf('v1.13.9') }
+  const chosen = new Set(three.map(({ id }) => id))
+  const verdicts = [there!, ...others].map((one) => canUpgrade(one, act, outlook, chosen))
+  expect(verdicts).toEqual([
+    no('It runs Talos v1.13.9 already: nothing to do'),
+    { ok: true },
+    { ok: true },
+  ])
+})
+
+test.each([
+  ['v1.13.8', 'Every server runs Talos v1.13.8 already'],
+  [
+    'v1.12.11',
+    "Talos v1.13.8 can't become v1.12.11: Talos does not go back to an older minor; Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3",
+  ],
+  ['v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12, 1.13 or 1.14'],
+  ['v1.13.77', 'The image factory does not build Talos v1.13.77'],
+])('an upgrade to %s is refused for each server', async (version, reason) => {
+  const plan = await planned(single, actOf(version))
+  expect(plan).toMatchObject({ allowed: 0, refused: 1 })
+  expect(reasons(plan)).toEqual(new Set([reason]))
+})
+
+test('a server without a cluster, and a cluster without the window that it should wait for, are refused', async () => {
+  expect(reasons(await planned([idle!]))).toEqual(
+    new Set(['It is in no cluster: a server gets the Talos version of the cluster that it joins']),
+  )
+  expect(reasons(await planned(three, actOf('v1.13.9', { in_window: true })))).toEqual(
+    new Set([`${web!.name} has no maintenance window: set one first`]),
+  )
+})
+
+test.each([
+  ['no version', { kind: 'upgrade' as const }],
+  ['a version for another act', { kind: 'reboot' as const, talos_version: 'v1.13.9' }],
+])('%s is refused with a sentence', async (_name, act) => {
+  const { status, problem } = await admin.call(serverBulkPlan, {
+    body: { act, node_ids: [idle!.id] },
+  })
+  expect(status).toBe(422)
+  expect(problem!.fields).toEqual({
+    'act.talos_version': 'An upgrade, and no other act, has a Talos version',
+  })
+})
+
+test('an API token that may not change clusters upgrades none', async () => {
+  const { answer: made } = await admin.call(apiTokenCreate, {
+    body: { name: 'servers', scopes: ['servers:write'] },
+  })
+  const { status, problem } = await backend.call(
+    serverBulkPlan,
+    { body: { act: actOf('v1.13.9'), node_ids: [single[0]!.id] } },
+    { headers: { authorization: `Bearer ${made!.token}` } },
+  )
+  expect([status, problem!.error]).toEqual([403, 'The API token does not include clusters:write'])
+})
+
+test(
+  'two clusters upgrade their servers, each by its own upgrade, and every server has its result',
+  { timeout: 600_000 },
+  async () => {
+    const chosen = [...three, ...single]
+    const plan = await planned([...chosen, idle!])
+    expect(plan).toMatchObject({ allowed: 4, refused: 1, expected: null })
+    expect(plan.warnings).toContainEqual(
+      expect.stringMatching(`^${web!.name}: No snapshot of etcd`),
+    )
+    const { answer } = await admin.call(serverBulk, {
+      body: {
+        act: plan.act,
+        items: plan.items.flatMap(({ ok, id, version }) => (ok ? [{ id, version }] : [])),
+      },
+    })
+    const end = await world.ended(answer!.operation.id)
+    expect(end).toMatchObject({
+      status: 'done',
+      reason: null,
+      target: { name: 'Talos upgrade of 4 servers' },
+    })
+    expect(end.steps.map((s) => s.status)).toEqual(['done', 'done', 'done', 'done'])
+    expect(versions(chosen)).toEqual(chosen.map(() => 'v1.13.9'))
+    const { answer: own } = await admin.call(operationList, {
+      query: { kind: 'clusterUpgradeTalos' },
+    })
+    expect(own!.items.map((o) => [o.status, o.created_by])).toEqual([
+      ['done', end.created_by],
+      ['done', end.created_by],
+    ])
+    // The upgrade of a cluster that stopped half way tells what each of its servers has reached.
+    const upgrade = own!.items.find((o) => o.target.id === web!.id)!
+    const [first] = three
+    const stopped = {
+      ...upgrade,
+      status: 'failed' as const,
+      reason: 'It broke',
+      steps: upgrade.steps.map((s) =>
+        s.node_id === first!.id ? { ...s, status: 'skipped' as const } : s,
+      ),
+    }
+    expect(three.map(({ id }) => reached(stopped, id))).toEqual([
+      { status: 'skipped', reason: 'The upgrade of its cluster stopped: It broke' },
+      { status: 'done', reason: null },
+      { status: 'done', reason: null },
+    ])
+  },
+)

@@ -1,0 +1,247 @@
+/**
+ * The upgrade of Talos on many servers: each cluster of the selection has its own upgrade, with its
+ * checks, its snapshot and its order. A cluster is upgraded as a whole or not at all, so that no
+ * server restarts that nobody chose.
+ */
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { all, no, type Verdict, yes } from '#contract/rule.ts'
+import { type BulkAct, bulkStep } from '#contract/servers/bulk.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
+import type { StepChange } from '../operations/api.ts'
+import type { Also } from '../servers/api.ts'
+import { type Item, NotNow, type Turn } from './turn.ts'
+import type { BulkParts } from './parts.ts'
+import * as store from './store.ts'
+
+/** Number of clusters that one upgrade takes: the plan asks every machine of each. */
+const mostClusters = 20
+/** Number of clusters that are asked at once. */
+const asksAtOnce = 4
+
+/** What a cluster's own upgrade would do. */
+export interface Outlook {
+  /** Why the cluster refuses; null if it doesn't. */
+  readonly refusal: string | null
+  /** The servers that are upgraded, names by id. Empty if the cluster refuses. */
+  readonly upgraded: ReadonlyMap<string, string>
+  readonly warnings: readonly string[]
+}
+
+const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
+const versionOf = ({ talos_version: version }: BulkAct): string => withV(version!)
+
+const changeOf = (act: BulkAct) => ({
+  kind: 'upgradeTalos' as const,
+  version: versionOf(act),
+  stage: false,
+  snapshot: true,
+})
+
+/** Asks the machines of each cluster, as the plan of its upgrade does. @throws Problem invalid */
+export async function outlooks(
+  parts: Pick<BulkParts, 'db' | 'clusters' | 'operations'>,
+  act: BulkAct,
+  around: ReadonlyMap<string, Cluster>,
+  signal: AbortSignal,
+): Promise<Map<string, Outlook>> {
+  if (around.size > mostClusters)
+    throw new Problem(
+      'invalid',
+      `An upgrade takes the servers of at most ${mostClusters} clusters at once, not of ${around.size}: narrow the selection`,
+    )
+  const found = new Map<string, Outlook>()
+  const waiting = around.values()
+  const work = async (): Promise<void> => {
+    for (const cluster of waiting)
+      found.set(cluster.id, await outlookOf(parts, act, cluster, signal))
+  }
+  await Promise.all(Array.from({ length: asksAtOnce }, work))
+  return found
+}
+
+async function outlookOf(
+  { db, clusters, operations }: Pick<BulkParts, 'db' | 'clusters' | 'operations'>,
+  act: BulkAct,
+  { id, name, maintenance_window: window = null, operation_id }: Cluster,
+  signal: AbortSignal,
+): Promise<Outlook> {
+  const refused = (refusal: string): Outlook => ({ refusal, upgraded: new Map(), warnings: [] })
+  if (act.in_window && window === null)
+    return refused(`${name} has no maintenance window: set one first`)
+  try {
+    const busy = operation_id === null ? undefined : await operations.read(db, operation_id)
+    if (busy && !hasEnded(busy) && !act.in_window)
+      return refused(`${operationTitle(busy)} has not ended: wait until it has`)
+    const { checks, groups, warnings } = await clusters.plan(id, changeOf(act), signal)
+    const failed = checks.find((one) => !one.ok)
+    if (failed) return refused(failed.message)
+    return {
+      refusal: null,
+      upgraded: new Map(
+        groups.flatMap(({ node_id, name: of }) =>
+          node_id === null ? [] : [[node_id, of ?? node_id]],
+        ),
+      ),
+      warnings: warnings.map((one) => `${name}: ${one}`),
+    }
+  } catch (error) {
+    if (error instanceof Problem) return refused(error.message)
+    throw error
+  }
+}
+
+/** Names of the first of them: "a, b, c and 4 more". */
+const some = (names: readonly string[], most = 3): string =>
+  names.length > most
+    ? `${names.slice(0, most).join(', ')} and ${names.length - most} more`
+    : names.join(', ')
+
+/** Whether the selection upgrades this server. Pure. */
+export function canUpgrade(
+  server: Pick<Server, 'id' | 'status' | 'cluster'>,
+  act: BulkAct,
+  outlook: Outlook | undefined,
+  chosen: ReadonlySet<string>,
+): Verdict {
+  const { cluster } = server
+  if (server.status === 'deleted') return no('The server was removed')
+  if (cluster === null || outlook === undefined)
+    return no('It is in no cluster: a server gets the Talos version of the cluster that it joins')
+  if (outlook.refusal !== null) return no(outlook.refusal)
+  const missing = [...outlook.upgraded].flatMap(([id, name]) => (chosen.has(id) ? [] : [name]))
+  return all(
+    outlook.upgraded.has(server.id)
+      ? yes
+      : no(`It runs Talos ${versionOf(act)} already: nothing to do`),
+    missing.length === 0
+      ? yes
+      : no(`The servers of ${cluster.name} are upgraded together: choose ${some(missing)} as well`),
+  )
+}
+
+/** Whether a step of the upgrade restarts a server. */
+const restarts = ({ key }: Pick<Step, 'key'>): boolean => key.startsWith('upgrade/')
+
+/** What a server of the act has reached in the upgrade of its cluster. Pure. */
+export function reached(upgrade: Operation, serverId: string): StepChange | null {
+  const own = upgrade.steps.filter((s) => s.node_id === serverId)
+  const open = own.some((s) => ['todo', 'running', 'waiting'].includes(s.status))
+  const failed = own.find((s) => s.status === 'failed')
+  if (!failed && !open && own.filter(restarts).every((s) => s.status === 'done'))
+    return { status: 'done', reason: own.length === 0 ? 'Nothing to do' : null }
+  if (hasEnded(upgrade)) {
+    if (failed) return { status: 'failed', reason: failed.reason ?? upgrade.reason }
+    const why = upgrade.reason ?? 'Cancelled'
+    return {
+      status: 'skipped',
+      reason: upgrade.status === 'failed' ? `The upgrade of its cluster stopped: ${why}` : why,
+    }
+  }
+  const waits = own.find((s) => s.status === 'waiting')
+  if (waits) return { status: 'waiting', reason: waits.reason ?? upgrade.reason }
+  if (own.some((s) => s.status !== 'todo')) return { status: 'running', reason: null }
+  const isBegun = upgrade.steps.some((s) => s.status !== 'todo')
+  return isBegun || upgrade.reason === null ? null : { status: 'waiting', reason: upgrade.reason }
+}
+
+/**
+ * Begins the upgrade of a cluster, and copies what its servers have reached. `sleeps`: it has not
+ * begun yet, such as before a maintenance window.
+ */
+export function upgrading({ db, operations, clusters }: BulkParts) {
+  /** The same for every server. */
+  const setAll = (
+    { job, operation, act }: Turn,
+    lane: readonly Item[],
+    change: StepChange,
+  ): Promise<void> =>
+    job.fence.write((tx) =>
+      operations.steps(
+        tx,
+        operation.id,
+        lane.map((one) => ({ key: bulkStep(act.kind, one.server_id), ...change })),
+      ),
+    )
+
+  /** The upgrade's id. */
+  const begin = async (
+    turn: Turn,
+    lane: readonly Item[],
+  ): Promise<{ id: string } | 'over' | 'waits'> => {
+    const { job, operation, caller, act } = turn
+    if (turn.isCancelled) {
+      await setAll(turn, lane, { status: 'skipped', reason: 'Cancelled' })
+      return 'over'
+    }
+    const chosen = new Set(lane.map((one) => one.server_id))
+    const also: Also = async (tx, begun) => {
+      const asked = await operations.state(tx, operation.id)
+      if (asked?.cancel_requested_at != null) throw new NotNow()
+      const strange = new Set(
+        begun.steps.flatMap((s) =>
+          restarts(s) && s.node_id !== null && !chosen.has(s.node_id) ? [s.node_id] : [],
+        ),
+      )
+      if (strange.size > 0)
+        throw new Problem(
+          'transition_refused',
+          `The upgrade of the cluster would now restart ${counted(strange.size, 'server')} that nobody chose: plan it again`,
+        )
+      for (const { server_id } of lane)
+        if (!(await store.noteBegun(tx, operation.id, server_id, begun.id))) throw new NotNow()
+    }
+    try {
+      const begun = await clusters.request(
+        caller,
+        lane[0]!.cluster_id!,
+        {
+          change: changeOf(act),
+          start: { in_window: act.in_window },
+          confirmed_disks: [],
+          confirmed_loss: [],
+        },
+        job.signal,
+        also,
+      )
+      turn.job.passed('bulk-begun')
+      return begun.operation
+    } catch (error) {
+      if (job.signal.aborted) throw error
+      if (error instanceof NotNow) return 'waits'
+      if (!(error instanceof Problem)) throw error
+      await setAll(turn, lane, { status: 'failed', reason: error.message })
+      return 'over'
+    }
+  }
+
+  return async (turn: Turn, lane: readonly Item[]): Promise<'over' | 'waits' | 'sleeps'> => {
+    const { job, operation, act } = turn
+    const known = lane.find((one) => one.begun_id !== null)?.begun_id
+    const begun = known == null ? await begin(turn, lane) : { id: known }
+    if (begun === 'over' || begun === 'waits') return begun
+    const upgrade = await operations.read(db, begun.id)
+    if (!upgrade) {
+      await setAll(turn, lane, { status: 'failed', reason: 'Its operation is gone' })
+      return 'over'
+    }
+    const steps = new Map(operation.steps.map((s) => [s.key, s]))
+    const changes = lane.flatMap((one) => {
+      const key = bulkStep(act.kind, one.server_id)
+      const change = reached(upgrade, one.server_id)
+      const before = steps.get(key)
+      return change === null ||
+        (before?.status === change.status && before?.reason === change.reason)
+        ? []
+        : [{ key, ...change }]
+    })
+    await job.fence.write(async (tx) => {
+      if (turn.isCancelled && !hasEnded(upgrade)) await operations.cancelIn(tx, upgrade.id)
+      await operations.steps(tx, operation.id, changes)
+    })
+    if (hasEnded(upgrade)) return 'over'
+    return act.in_window && upgrade.steps.every((s) => s.status === 'todo') ? 'sleeps' : 'waits'
+  }
+}
