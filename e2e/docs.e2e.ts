@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { longTests } from '../tools/testing/length.ts'
 import { closePages, expectAccessible, launch, open, shot, signIn, tell } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { type Installation, sharedInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -12,7 +12,7 @@ let page: Page
 let errors: string[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 1 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
 }, 120_000)
 afterAll(async () => {
   await closePages()

@@ -32,6 +32,10 @@ export interface Installation {
   hurry(speed: number): Promise<void>
   /** Stops program and simulator as Ctrl-C does, and starts them again with the same data. */
   restart(): Promise<void>
+  /**
+   * Searches for secrets where none belong, then stops program and simulator and removes the data,
+   * unless other files share the installation.
+   */
   stop(): Promise<void>
 }
 
@@ -95,8 +99,25 @@ interface InstallationOptions {
  * `settings`: further settings of the program, for the installation's URL. Each installation has
  * its own addresses, so several can run at once.
  */
-export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
-  const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
+export const startInstallation = (options: InstallationOptions = {}): Promise<Installation> =>
+  begin(mkdtempSync(join(tmpdir(), 'sy-e2e-')), options)
+
+let shared: Promise<Installation> | undefined
+/**
+ * The installation of this worker, with 12 servers, for test files that make no cluster, choose no
+ * columns of a list, and tolerate what other files have left: patches, users, a commitment. `stop`
+ * only searches it for secrets; it ends with the run.
+ */
+export const sharedInstallation = (): Promise<Installation> =>
+  (shared ??= begin(mkdtempSync(join(inject('template').shared, 'sy-')), {
+    speed: 20,
+    isShared: true,
+  }))
+
+async function begin(
+  data: string,
+  options: InstallationOptions & { isShared?: true },
+): Promise<Installation> {
   copyTemplate(inject('template'), data)
   const port = await freePort()
   const url = `http://${options.host ?? '127.0.0.1'}:${port}`
@@ -180,8 +201,10 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
       try {
         if (running) await demandNoSecret({ data, url, log })
       } finally {
-        await running?.kill()
-        rmSync(data, { recursive: true, force: true })
+        if (options.isShared !== true) {
+          await running?.kill()
+          rmSync(data, { recursive: true, force: true })
+        }
       }
     },
   }

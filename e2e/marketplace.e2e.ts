@@ -9,7 +9,7 @@ import { serverList } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { type Installation, sharedInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -18,10 +18,7 @@ let errors: string[]
 let server: { id: string; name: string }
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([
-    startInstallation({ servers: 3, speed: 20 }),
-    launch(),
-  ])
+  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
   ;({ page, errors } = await open(browser, installation.url))
   server = (await installation.call(serverList, { query: {} })).items[0]!
   await signIn(page)
@@ -112,7 +109,10 @@ describe('the life of a commitment', () => {
 
   // The walk of a viewer in `screens.e2e.ts` sees this page in every run.
   longTest('a viewer sees the commitments and why he can change none', async () => {
-    const who = { email: 'viewer@steelyard.demo', password: 'only looks at the marketplace' }
+    const who = {
+      email: 'viewer-of-marketplace@steelyard.demo',
+      password: 'only looks at the marketplace',
+    }
     await installation.call(userCreate, { body: { ...who, name: 'Viewer', role: 'viewer' } })
     const other = await open(browser, installation.url)
     await signIn(other.page, who)

@@ -5,7 +5,7 @@ import { patchCreate, patchGet, patchList, patchUpdate } from '#contract/patches
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, signIn, tell, write } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { type Installation, sharedInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -15,7 +15,7 @@ let errors: string[]
 let server: Server
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
   ;({ context, page, errors } = await open(browser, installation.url))
   await signIn(page)
   server = (await installation.call(serverList, { query: {} })).items[0]!

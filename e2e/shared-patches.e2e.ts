@@ -207,6 +207,7 @@ test('the page of a server shows its shared patches', async () => {
 test('one click takes it back from every server', { timeout: 300_000 }, async () => {
   await click(button('Undo'))
   await page.getByText('Undoing').first().waitFor()
+  await page.getByText(`${all} behind`).first().waitFor({ timeout: 240_000 })
   await until(
     'the undo has ended',
     async () => {
@@ -216,7 +217,6 @@ test('one click takes it back from every server', { timeout: 300_000 }, async ()
     240_000,
   )
   expect(await Promise.all(members().map(has))).toEqual(members().map(() => false))
-  await page.getByText(`${all} behind`).first().waitFor()
   await shot(page, 'shared-undone')
   // The patch that refused has changed nothing, so it does not come back.
   expect((await patchNow()).body).toBe(vlan('{{link}}'))

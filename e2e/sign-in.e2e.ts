@@ -10,7 +10,7 @@ import { longTests } from '../tools/testing/length.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, restMouse, signIn, tell, write } from './browser.ts'
 import { gateTo } from './gate.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, sharedInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -19,7 +19,7 @@ let page: Page
 let errors: string[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 3 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
 }, 120_000)
 afterAll(async () => {
   await closePages()
@@ -255,7 +255,10 @@ test('logging out in one tab ends the session at once in every tab and on the se
   expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
 })
 
-const viewer = { email: 'viewer@steelyard.demo', password: 'another password for the tests' }
+const viewer = {
+  email: 'viewer-of-sign-in@steelyard.demo',
+  password: 'another password for the tests',
+}
 longTest.each([
   { isLost: false, what: 'a sign-out' },
   { isLost: true, what: 'a sign-out that never reached the server' },

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import packageFile from '../package.json' with { type: 'json' }
 import { closePages, launch, open, signIn, tell } from './browser.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, sharedInstallation } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -16,7 +16,7 @@ let errors: string[]
 let server: Server
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ servers: 3 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
   ;({ page, errors } = await open(browser, installation.url))
   server = (await installation.call(serverList, { query: {} })).items[0]!
   await signIn(page)

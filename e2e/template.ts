@@ -4,13 +4,14 @@
  * time than a start with an existing one.
  */
 import { execFileSync } from 'node:child_process'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { TestProject } from 'vitest/node'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
-import { admin, startProgram, temporaryFolder } from './faults/processes.ts'
+import { admin, processesOf, startProgram, temporaryFolder } from './faults/processes.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,12 +21,14 @@ declare module 'vitest' {
 
 interface Template {
   readonly data: string
+  /** Has the data of installations that test files share. These end with the run. */
+  readonly shared: string
   /** The only datacenter. Null in the browser tests, whose demo creates its own. */
   readonly datacenterId: string | null
 }
 
 /** For vitest's `globalSetup`, after the program was built. */
-export default async function setup(project: TestProject): Promise<() => void> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { folder, remove } = temporaryFolder()
   const data = join(folder, 'data')
   const program = await startProgram(data)
@@ -43,8 +46,25 @@ export default async function setup(project: TestProject): Promise<() => void> {
   // The data needs to survive kills of processes, but no loss of power, so nothing waits for the
   // disk. The program's own settings don't name fsync.
   appendFileSync(join(data, 'postgres/postgresql.conf'), '\nfsync = off\n')
-  project.provide('template', { data, datacenterId })
-  return remove
+  const shared = join(folder, 'shared')
+  mkdirSync(shared, { mode: 0o711 })
+  project.provide('template', { data, shared, datacenterId })
+  return async () => {
+    await endAll(shared)
+    remove()
+  }
+}
+
+/**
+ * Ends the installations whose data is below a folder, as Ctrl-C does.
+ * @throws Error with what still runs after a minute. It is killed when this process exits.
+ */
+async function endAll(folder: string): Promise<void> {
+  for (const line of processesOf(folder))
+    if (line.includes('tools/demo.ts')) process.kill(Number.parseInt(line, 10), 'SIGTERM')
+  for (const until = Date.now() + 60_000; Date.now() < until; await pause(100))
+    if (processesOf(folder).length === 0) return
+  throw new Error(`Still running: ${processesOf(folder).join('; ')}`)
 }
 
 /**
