@@ -1,7 +1,7 @@
 /**
  * A VLAN goes to servers with other names of links, in the full run to 40: it is previewed once,
- * stopped at the canary that refuses, mended, rolled out, and undone with one click. Counts the
- * clicks and keys.
+ * stopped at the canary that refuses, mended, rolled out, and in the full run undone with one click.
+ * Counts the clicks and keys.
  */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -15,6 +15,7 @@ import {
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
 import { longTests } from '../tools/testing/length.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import {
   closePages,
   expectAccessible,
@@ -204,7 +205,7 @@ test('the page of a server shows its shared patches', async () => {
   await page.keyboard.press('Escape')
 })
 
-test('one click takes it back from every server', { timeout: 300_000 }, async () => {
+longTest('one click takes it back from every server', { timeout: 300_000 }, async () => {
   await click(button('Undo'))
   await page.getByText('Undoing').first().waitFor()
   await page.getByText(`${all} behind`).first().waitFor({ timeout: 240_000 })
@@ -223,7 +224,7 @@ test('one click takes it back from every server', { timeout: 300_000 }, async ()
   expect(done).toEqual({ clicks: 16, keys: 28 })
 })
 
-test('a finding leads to the roll-out of the patch that a server lacks', async () => {
+longTest('a finding leads to the roll-out of the patch that a server lacks', async () => {
   await until(
     'the finding',
     async () =>
@@ -239,34 +240,37 @@ test('a finding leads to the roll-out of the patch that a server lacks', async (
   await dialog().waitFor({ state: 'detached' })
 })
 
-test('by keyboard alone a patch is edited; who saved it meanwhile is said, and the draft stays', async () => {
-  const { enter, tabTo, key: press, type: write } = keysOf(page)
-  const before = await patchNow()
-  await enter(link('Edit').first())
-  const weight = page.getByRole('textbox', { name: 'Weight' })
-  await tabTo(weight)
-  await press('Control+a')
-  await write('610')
-  await tabTo(page.getByRole('checkbox', { name: 'Workers' }))
-  await press('Space')
-  await enter(button('Preview'), 'Shift+Tab')
-  await changes().waitFor()
-  await installation.call(sharedPatchUpdate, {
-    params: { id: before.id },
-    body: { weight: 620 },
-  })
-  await enter(button('Save'))
-  await page.getByText(`${admin.email} changed this patch since you opened it.`).waitFor()
-  await shot(page, 'shared-conflict')
-  await expectAccessible(page, 'a shared patch that somebody else has saved')
-  expect(await weight.inputValue()).toBe('610')
-  expect(await patchNow()).toMatchObject({ weight: 620, targets: { roles: [] } })
-  await enter(button('Overwrite with my version'))
-  await page.getByRole('heading', { level: 1, name: 'vlan-storage', exact: true }).waitFor()
-  expect(await patchNow()).toMatchObject({ weight: 610, targets: { roles: ['worker'] } })
-})
+longTest(
+  'by keyboard alone a patch is edited; who saved it meanwhile is said, and the draft stays',
+  async () => {
+    const { enter, tabTo, key: press, type: write } = keysOf(page)
+    const before = await patchNow()
+    await enter(link('Edit').first())
+    const weight = page.getByRole('textbox', { name: 'Weight' })
+    await tabTo(weight)
+    await press('Control+a')
+    await write('610')
+    await tabTo(page.getByRole('checkbox', { name: 'Workers' }))
+    await press('Space')
+    await enter(button('Preview'), 'Shift+Tab')
+    await changes().waitFor()
+    await installation.call(sharedPatchUpdate, {
+      params: { id: before.id },
+      body: { weight: 620 },
+    })
+    await enter(button('Save'))
+    await page.getByText(`${admin.email} changed this patch since you opened it.`).waitFor()
+    await shot(page, 'shared-conflict')
+    await expectAccessible(page, 'a shared patch that somebody else has saved')
+    expect(await weight.inputValue()).toBe('610')
+    expect(await patchNow()).toMatchObject({ weight: 620, targets: { roles: [] } })
+    await enter(button('Overwrite with my version'))
+    await page.getByRole('heading', { level: 1, name: 'vlan-storage', exact: true }).waitFor()
+    expect(await patchNow()).toMatchObject({ weight: 610, targets: { roles: ['worker'] } })
+  },
+)
 
-test('a patch that no server has is deleted', async () => {
+longTest('a patch that no server has is deleted', async () => {
   await page.goto(`/infra/patches/${(await patchNow()).id}`)
   await button('More actions').click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
