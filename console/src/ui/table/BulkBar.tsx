@@ -16,6 +16,9 @@ interface BulkBarProps {
   onSelectMatching?: () => void
 }
 
+/** Number of actions for which a tablet has room. */
+const fewActions = 4
+
 /** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
 export default function BulkBar({
   selection,
@@ -24,8 +27,10 @@ export default function BulkBar({
   matching,
   onSelectMatching,
 }: BulkBarProps) {
-  // A narrow screen shows the first action; the others are in a menu.
-  const narrow = useMedia('below', 'sm')
+  // A screen that is too narrow for all actions shows the first one; the others are in a menu.
+  const isSmall = useMedia('below', 'sm')
+  const isMedium = useMedia('below', 'md')
+  const narrow = isSmall || (isMedium && actions.length > fewActions)
   return (
     <div className={css['bar']} role="region" aria-label="Selection">
       <b aria-live="polite">{count(selection.size)} selected</b>
