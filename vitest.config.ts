@@ -47,7 +47,9 @@ const thatName = (what: RegExp) => ofBackend.filter((file) => names(file, what))
  */
 const alone = [
   ...new Set([
-    ...thatName(/spawn/i),
+    // A simulated cluster starts the small program of the documentation, which takes nothing of the
+    // other files.
+    ...thatName(/spawn/i).filter((file) => !file.endsWith('offers/simulated.test.ts')),
     ...ofBackend.filter((file) =>
       /talos-fleet\/(?:contact|fleet|sweep)\.|load\/attack\.|patches\/hostile\./.test(file),
     ),

@@ -17,7 +17,7 @@ import { startBackend } from '../testing/backend.ts'
 import { checkAnswer, checkProblem } from '../testing/contract-check.ts'
 
 const seed = Number(env['FUZZ_SEED'] ?? randomInt(2 ** 31 - 1))
-const runs = Number(env['FUZZ_RUNS'] ?? (longTests ? 25 : 5))
+const runs = Number(env['FUZZ_RUNS'] ?? (longTests ? 25 : 3))
 process.stderr.write(`fuzz: FUZZ_SEED=${seed}\n`)
 
 const failures: string[] = []

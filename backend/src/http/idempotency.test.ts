@@ -9,6 +9,7 @@ import { serverAdd } from '#contract/servers/servers.ts'
 import { preferencesPut } from '#contract/people/preferences.ts'
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
+import { longTests, spread } from '../../../tools/testing/length.ts'
 import { rotationKey } from '../vault/vault.ts'
 import { buildServer } from '../domains/servers/testing.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
@@ -241,7 +242,7 @@ const doomed = await startBackend({
     FAILPOINT: 'answer:after',
   },
 })
-test.each<[string, Operation, () => object | Promise<object>]>([
+const killed: [string, Operation, () => object | Promise<object>][] = [
   ['a datacenter', datacenterCreate, () => ({ body: place('KAA') })],
   [
     'removing a datacenter',
@@ -277,7 +278,8 @@ test.each<[string, Operation, () => object | Promise<object>]>([
     }),
   ],
   ['servers', serverAdd, () => ({ body: { addresses: ['127.20.0.9'] } })],
-])(
+]
+test.each(spread(killed, 3))(
   'if the process is killed between the commit and the response for %s, a repeat with the same key gets the first response',
   async (what, operation, input) => {
     const asked = await input()
@@ -303,10 +305,10 @@ test.each<[string, Operation, () => object | Promise<object>]>([
   },
 )
 
-test('two thousand writes of preferences with keys store no responses', async () => {
+test('very many writes of preferences with keys store no responses', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { db } = backend.platform
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < (longTests ? 20 : 2); round++) {
     const keys = Array.from({ length: 100 }, (_, i) => `preferences-${round}-${i}`)
     const all = await Promise.all(
       keys.map((idempotencyKey) =>

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { validateConfig } from '#talos/config/validate.ts'
+import { longTests } from '../../../../tools/testing/length.ts'
 import { logger } from '../../log.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { announcing, query, simulated, uuid, hostNameOf } from './testing.ts'
@@ -198,7 +199,7 @@ describe('uses of a token', () => {
 })
 
 describe('floods of announcements', () => {
-  test('10,000 guessed tokens cause two audit entries, and a valid server gets its response meanwhile', async () => {
+  test('thousands of guessed tokens cause two audit entries, and a valid server gets its response meanwhile', async () => {
     const { token: own } = await make('in-between')
     await backend.publish()
     const before = (await audited()).length
@@ -207,7 +208,8 @@ describe('floods of announcements', () => {
         `/join/sy-join-${randomUUID().replaceAll('-', '').slice(0, 22)}?${query(uuid())}`,
         '127.20.6.1',
       )
-    for (let i = 0; i < 10; i++) {
+    const rounds = longTests ? 10 : 2
+    for (let i = 0; i < rounds; i++) {
       const guesses = Array.from({ length: 1000 }, guess)
       const good = await announce(own, uuid(), `127.20.6.${i + 10}`)
       expect(hostNameOf(good.body)).toBeDefined()
@@ -221,7 +223,9 @@ describe('floods of announcements', () => {
         .slice(0, (await audited()).length - before)
         .filter((e) => e.ip === '127.20.6.1')
     await expect.poll(async () => (await written()).length).toBe(2)
-    expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(new Set([1, 9999]))
+    expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(
+      new Set([1, rounds * 1000 - 1]),
+    )
   }, 60_000)
 
   test('announcements with a valid token from addresses that may not be dialled leave a bounded number of rows', async () => {

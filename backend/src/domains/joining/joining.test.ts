@@ -13,6 +13,7 @@ import {
 } from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { clearFaults } from '#simulator/src/machine/trouble.ts'
+import { spread } from '../../../../tools/testing/length.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
 import { patienceMs, wrongNameMs } from './arriving.ts'
@@ -97,7 +98,7 @@ test('four servers booted with the kernel argument are registered within 10 s, c
   )
 })
 
-test("a machine that can't be registered does not delay others", async () => {
+longTest("a machine that can't be registered does not delay others", async () => {
   const { id, token } = await make('stumbles')
   const { servers: known } = backend.domains
   const machines = await boot(token, { count: 12 })
@@ -183,38 +184,44 @@ test('if a server returns at another address, its address is updated and a note 
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
-test('a machine without a serial number is registered with an empty serial number', async () => {
-  const { id, token } = await make('no-serial')
-  const [machine] = (await boot(token, { serial: '' })) as [Machine]
-  expect(await settled(id, 1)).toMatchObject([
-    { result: 'joined', serial: '', mac: machine.managementLink.mac },
-  ])
-  expect((await serverOf(machine))!.identity).toMatchObject({ state: 'confirmed', serial: '' })
-  await again(machine)
-  await until(
-    () => arrivals(id),
-    ([a]) => a!.reason?.startsWith('Registered already') === true,
-  )
-})
+longTest(
+  'a machine without a serial number is registered with an empty serial number',
+  async () => {
+    const { id, token } = await make('no-serial')
+    const [machine] = (await boot(token, { serial: '' })) as [Machine]
+    expect(await settled(id, 1)).toMatchObject([
+      { result: 'joined', serial: '', mac: machine.managementLink.mac },
+    ])
+    expect((await serverOf(machine))!.identity).toMatchObject({ state: 'confirmed', serial: '' })
+    await again(machine)
+    await until(
+      () => arrivals(id),
+      ([a]) => a!.reason?.startsWith('Registered already') === true,
+    )
+  },
+)
 
-test('a removed server that announces itself again is a new server with a note about the removed one', async () => {
-  const { id, token } = await make('removed')
-  const [machine] = (await boot(token)) as [Machine]
-  const [first] = await settled(id, 1)
-  await call(serverRemove, { params: { id: first!.server!.id } })
-  await again(machine)
-  const server = await until(
-    () => serverOf(machine),
-    (s) => s !== undefined,
-  )
-  expect(server!.id).not.toBe(first!.server!.id)
-  expect(server!.identity.note).toMatch(
-    new RegExp(
-      `^Announced itself with the join token removed\\. This machine was ${first!.server!.name}, which was removed on \\d{4}-\\d\\d-\\d\\d$`,
-    ),
-  )
-  expect(await uses(id)).toBe(1)
-})
+longTest(
+  'a removed server that announces itself again is a new server with a note about the removed one',
+  async () => {
+    const { id, token } = await make('removed')
+    const [machine] = (await boot(token)) as [Machine]
+    const [first] = await settled(id, 1)
+    await call(serverRemove, { params: { id: first!.server!.id } })
+    await again(machine)
+    const server = await until(
+      () => serverOf(machine),
+      (s) => s !== undefined,
+    )
+    expect(server!.id).not.toBe(first!.server!.id)
+    expect(server!.identity.note).toMatch(
+      new RegExp(
+        `^Announced itself with the join token removed\\. This machine was ${first!.server!.name}, which was removed on \\d{4}-\\d\\d-\\d\\d$`,
+      ),
+    )
+    expect(await uses(id)).toBe(1)
+  },
+)
 
 test('an announcement confirms a server that was added by address, but not a server that left a cluster', async () => {
   const { id, token } = await make('proof')
@@ -286,7 +293,7 @@ test(
 )
 
 describe('false announcements', () => {
-  test.each([
+  const lies = [
     [
       'another UUID',
       { uuid: '11111111-2222-4333-8444-555555555555' },
@@ -298,7 +305,8 @@ describe('false announcements', () => {
       { mac: '02:ff:ff:ff:ff:ff' },
       'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface',
     ],
-  ])(
+  ] as const
+  test.each(spread(lies, 2))(
     'a server that announces %s than its API reports is not registered, and the mismatch is recorded',
     async (_what, lie, reason) => {
       const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)
@@ -407,10 +415,11 @@ describe('false announcements', () => {
 })
 
 describe('boards that share a UUID', () => {
-  test.each([
+  const uuids = [
     ['case 27: zeros', '00000000-0000-0000-0000-000000000000', ['Default string', 'REALSERIAL1']],
     ['defaults of AMI', '03000200-0400-0500-0006-000700080009', ['O.E.M.', 'O.E.M.']],
-  ])(
+  ] as const
+  test.each(spread(uuids, 1))(
     'two boards with %s are two confirmed servers, and are recognised by address',
     async (_what, uuid, serials) => {
       const { id, token } = await make(`shared-${uuid.slice(0, 8)}`)

@@ -18,6 +18,7 @@ import {
 import { clusterSubnetsAssign, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
 import { writeSecrets } from '#talos/secrets/bundle.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import type { SignedIn } from '../../../testing/backend.ts'
 import { addressOf } from '../../../chain-address.ts'
 import { signature64 } from '../../offers/testing.ts'
@@ -242,7 +243,7 @@ test('a takeover replaces a key and a binding only if they are named and the nam
   })
 })
 
-test('a key that comes into the cluster after the takeover is kept', async () => {
+longTest('a key that comes into the cluster after the takeover is kept', async () => {
   const client = await api()
   const mine = await makeChainKey()
   const key = clusterKeySecret({
@@ -297,7 +298,7 @@ test('a confirmed replacement spares a key that was exchanged since it was seen'
   await forget(id)
 })
 
-test('a preview names the bootstrap tokens of others, and a takeover leaves them', async () => {
+longTest('a preview names the bootstrap tokens of others, and a takeover leaves them', async () => {
   const client = await api()
   const path = `${secretsPath}/bootstrap-token-abcdef`
   const object = {

@@ -24,6 +24,8 @@ import {
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { readTalosconfig, talosconfig } from '#talos/access/access.ts'
 import { type SecretsBundle, writeSecrets, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
+import { spread } from '../../../../../tools/testing/length.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import { clusterWorld } from '../testing/world.ts'
@@ -84,7 +86,7 @@ const asked = (more: {
   ...more,
 })
 
-test.each<[string, () => Promise<object> | object, RegExp]>([
+const wrong: [string, () => Promise<object> | object, RegExp][] = [
   [
     'a talosconfig as the bundle',
     () => ({ secrets: files.talosconfig }),
@@ -144,7 +146,8 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
     /is a worker: give the address of a control plane$/,
   ],
   ['no address', () => ({ addresses: [] }), /^Give the address of a control plane/],
-])(
+]
+test.each(spread(wrong, 5))(
   'a takeover with %s is refused with a reason, and nothing is stored',
   async (_, given, sentence) => {
     const refused = await preview(await given())
@@ -328,7 +331,7 @@ test('a patch is merged into the configuration that the machine had at the takeo
   })
 })
 
-test(
+longTest(
   'a cluster that was taken over gets another endpoint in the configurations that its servers had',
   { timeout: 600_000 },
   async () => {

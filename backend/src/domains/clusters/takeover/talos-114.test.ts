@@ -11,6 +11,7 @@ import { connectMaintenance, readCertificate } from '#talos/client/connect.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import { generateSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
+import { longTests } from '../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { adminOf, outside } from './testing.ts'
@@ -19,7 +20,7 @@ type Machine = Simulator['servers'][number]
 type Contract = 'v1.13' | 'v1.14'
 
 const talos = 'v1.14.1'
-const world = await clusterWorld({ servers: 7, seed: 'takeover-114', talos })
+const world = await clusterWorld({ servers: longTests ? 7 : 2, seed: 'takeover-114', talos })
 const { admin, datacenterId } = world
 
 const isUp = ({ stage }: Machine) => stage.stage === 'running' && stage.ready
@@ -225,20 +226,23 @@ function withKubeletInMain(config: string): string {
   return config.replace(document, '').replace('    features:\n', `${section}    features:\n`)
 }
 
-test('a machine with its kubelet in the main document and the rest in documents is taken over, and a patch changes each where it stands', async () => {
-  const { bundle, machines } = await made('both-homes', ['v1.14'], withKubeletInMain)
-  const { cluster } = await taken('both-homes', bundle, machines)
-  const [server] = await serversOf(cluster)
-  const created = await admin.call(patchCreate, {
-    params: { id: server!.id },
-    body: {
-      name: 'both',
-      body: 'machine:\n  kubelet:\n    extraArgs:\n      v: "4"\n---\napiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels:\n  example.com/b: "2"\n',
-    },
-  })
-  expect(created.status).toBe(201)
-  await when(() => /extraArgs:\s+v: "4"/.test(textOf(machines[0]!)))
-  expect(textOf(machines[0]!)).toContain('example.com/b: "2"')
-  expect(inDocuments(machines[0]!)).toBe(false)
-  await withoutDrift(cluster)
-})
+longTest(
+  'a machine with its kubelet in the main document and the rest in documents is taken over, and a patch changes each where it stands',
+  async () => {
+    const { bundle, machines } = await made('both-homes', ['v1.14'], withKubeletInMain)
+    const { cluster } = await taken('both-homes', bundle, machines)
+    const [server] = await serversOf(cluster)
+    const created = await admin.call(patchCreate, {
+      params: { id: server!.id },
+      body: {
+        name: 'both',
+        body: 'machine:\n  kubelet:\n    extraArgs:\n      v: "4"\n---\napiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels:\n  example.com/b: "2"\n',
+      },
+    })
+    expect(created.status).toBe(201)
+    await when(() => /extraArgs:\s+v: "4"/.test(textOf(machines[0]!)))
+    expect(textOf(machines[0]!)).toContain('example.com/b: "2"')
+    expect(inDocuments(machines[0]!)).toBe(false)
+    await withoutDrift(cluster)
+  },
+)

@@ -9,6 +9,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { readFound } from '#talos/client/found.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { createAuthority, type Credentials } from '#talos/pki/certificates.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
@@ -234,27 +235,30 @@ test('a change made after the user saw the difference is not overwritten', async
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test('a decision to overwrite that is made while the difference is found again is carried out', async () => {
-  await patchOutside(sysctl('kernel.c', '3'))
-  const { seen } = await drift()
-  const { machines } = backend.domains.clusters
-  const touching = machines.touching.bind(machines)
-  // The machine was compared, and what follows from that is not stored yet.
-  const decided: unknown[] = []
-  const spy = vi.spyOn(machines, 'touching').mockImplementationOnce((...given) =>
-    touching(...given).finally(async () => {
-      const body = { seen: seen! }
-      decided.push((await admin.call(serverDriftOverwrite, { params: params(), body })).answer)
-    }),
-  )
-  await inTransaction(backend.platform.db, (tx) =>
-    backend.platform.engine.wake(tx, configuringQueue, node.id),
-  )
-  await world.until(held, (yaml) => !yaml.includes('kernel.c'))
-  expect(decided).toEqual([expect.objectContaining({ state: 'overwriting' })])
-  await world.until(drift, (d) => d.state === 'none')
-  spy.mockRestore()
-})
+longTest(
+  'a decision to overwrite that is made while the difference is found again is carried out',
+  async () => {
+    await patchOutside(sysctl('kernel.c', '3'))
+    const { seen } = await drift()
+    const { machines } = backend.domains.clusters
+    const touching = machines.touching.bind(machines)
+    // The machine was compared, and what follows from that is not stored yet.
+    const decided: unknown[] = []
+    const spy = vi.spyOn(machines, 'touching').mockImplementationOnce((...given) =>
+      touching(...given).finally(async () => {
+        const body = { seen: seen! }
+        decided.push((await admin.call(serverDriftOverwrite, { params: params(), body })).answer)
+      }),
+    )
+    await inTransaction(backend.platform.db, (tx) =>
+      backend.platform.engine.wake(tx, configuringQueue, node.id),
+    )
+    await world.until(held, (yaml) => !yaml.includes('kernel.c'))
+    expect(decided).toEqual([expect.objectContaining({ state: 'overwriting' })])
+    await world.until(drift, (d) => d.state === 'none')
+    spy.mockRestore()
+  },
+)
 
 test("a change that can't be expressed as a patch becomes the base configuration of the patches", async () => {
   const own = await admin.call(patchCreate, {
@@ -370,29 +374,35 @@ test("a change by others is not overwritten with what can't work", async () => {
   ).toMatchObject({ state: 'none' })
 })
 
-test('a Steelyard whose clock is ahead does not say that others changed the authority', async () => {
-  const { db, engine } = backend.platform
-  const swept = async () => {
-    await inTransaction(db, (tx) => engine.wake(tx, sweepQueue, cluster.id))
-    await world.until(
-      () => nextRunAt(db, sweepQueue, cluster.id),
-      (due) => due !== null && due.getTime() > backend.clock.now() + 60_000,
-    )
-    return (await world.cluster(cluster.id)).locked_out
-  }
-  // Longer than the certificates last that Steelyard has already. The machine refuses the new ones.
-  const aheadMs = 2 * 3_600_000
-  backend.clock.jump(aheadMs)
-  const keysOf = () =>
-    backend.domains.clusters.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 60_000 })
-  const early = connectSecure({ host: world.machine(node).plan.address }, (await keysOf())!, {
-    deadlineMs: 10_000,
-  }).then(readFound)
-  await expect(early).rejects.toMatchObject({ kind: 'refused' })
-  expect(await swept()).toBeNull()
-  backend.clock.jump(-aheadMs)
-  expect(await swept()).toBeNull()
-})
+longTest(
+  'a Steelyard whose clock is ahead does not say that others changed the authority',
+  async () => {
+    const { db, engine } = backend.platform
+    const swept = async () => {
+      await inTransaction(db, (tx) => engine.wake(tx, sweepQueue, cluster.id))
+      await world.until(
+        () => nextRunAt(db, sweepQueue, cluster.id),
+        (due) => due !== null && due.getTime() > backend.clock.now() + 60_000,
+      )
+      return (await world.cluster(cluster.id)).locked_out
+    }
+    // Longer than the certificates last that Steelyard has already. The machine refuses the new ones.
+    const aheadMs = 2 * 3_600_000
+    backend.clock.jump(aheadMs)
+    const keysOf = () =>
+      backend.domains.clusters.talosCredentials(cluster.id, {
+        role: 'os:admin',
+        lifetimeMs: 60_000,
+      })
+    const early = connectSecure({ host: world.machine(node).plan.address }, (await keysOf())!, {
+      deadlineMs: 10_000,
+    }).then(readFound)
+    await expect(early).rejects.toMatchObject({ kind: 'refused' })
+    expect(await swept()).toBeNull()
+    backend.clock.jump(-aheadMs)
+    expect(await swept()).toBeNull()
+  },
+)
 
 test("a changed Kubernetes certificate authority is shown on the server and the cluster, and can't be kept as a patch", async () => {
   const { parts, main } = await split()

@@ -100,7 +100,7 @@ test('a change of something else is sent at once', async () => {
   )
 })
 
-test('a lost answer is looked up: the change is not sent twice', async () => {
+longTest('a lost answer is looked up: the change is not sent twice', async () => {
   const before = applies()
   await addFault(machine(), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
   await below('rule-a', rule('rule-a'))
@@ -237,7 +237,7 @@ test('a change that moves a server is confirmed at its new address, where it is 
   expect(await world.server(worker.id)).toMatchObject({ drift: null, trial: null })
 })
 
-test('a server that is back in maintenance gets no configuration on trial', async () => {
+longTest('a server that is back in maintenance gets no configuration on trial', async () => {
   const reset = { graceful: false, reboot: true, partitions: null }
   machine().lifecycle.request({ kind: 'reset', reset })
   await world.until(

@@ -3,12 +3,7 @@ import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import {
-  type Cluster,
-  clusterCreate,
-  clusterDelete,
-  clusterList,
-} from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterCreate, clusterDelete } from '#contract/clusters/clusters.ts'
 import {
   type Snapshot,
   snapshotGet,
@@ -32,21 +27,24 @@ import { changeQueue } from '../planning.ts'
 const world = await clusterWorld({ servers: longTests ? 9 : 6 })
 const { admin, backend, simulator } = world
 const first = world.take(4)
-const small = world.take(1)
+const single = world.take(1)
 const spare = world.take(longTests ? 3 : 1)
 const again = world.take(1)
 let cluster: Cluster
+/** A cluster of one server. */
+let small: Cluster
 let store: string
 const folder = path.join(backend.config.dataFolder, 'stores/disk')
 
 beforeAll(async () => {
   const { cluster: made, operation } = await world.create(first, { name: 'web' })
-  const other = await world.create(small, { name: 'other' })
+  const other = await world.create(single, { name: 'other' })
   store = (await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } }))
     .answer!.id
   await world.ended(operation.id)
   await world.ended(other.operation.id)
   cluster = made
+  small = other.cluster
 }, 600_000)
 
 const hand = () => handOn(simulator.world, 'web')!
@@ -178,19 +176,21 @@ test('a snapshot and a restore continue after a crash before or after any effect
     if (ends.delete(`${effect.split('/', 1)[0]}:${when}`)) throw new Error('Killed here')
   }
   try {
-    const snapshot = await take()
-    const before = hand().show()
-    const etcds = world.etcds('web')
-    const { id } = await world.change(cluster.id, {
+    const other = () => handOn(simulator.world, 'other')!
+    other().addWorkload({ name: 'shop', replicas: 1, minAvailable: 0 })
+    const snapshot = await take(small.id)
+    const before = other().show()
+    const etcds = world.etcds('other')
+    const { id } = await world.change(small.id, {
       kind: 'restore',
       snapshot_id: snapshot.id,
-      reset: ids(first.slice(0, 3)),
+      reset: ids(single),
     })
-    expect(await endedAtOnce(id, changeQueue, cluster.id)).toMatchObject({ status: 'done' })
+    expect(await endedAtOnce(id, changeQueue, small.id)).toMatchObject({ status: 'done' })
     expect([...ends]).toEqual([])
-    expect(world.etcds('web')).toBe(etcds + 1)
+    expect(world.etcds('other')).toBe(etcds + 1)
     expect(
-      hand()
+      other()
         .show()
         .workloads.map((w) => w.identity),
     ).toEqual(before.workloads.map((w) => w.identity))
@@ -200,8 +200,7 @@ test('a snapshot and a restore continue after a crash before or after any effect
 }, 600_000)
 
 test('a snapshot of another cluster needs its name, and one of a newer etcd or a damaged one is refused before anything is wiped', async () => {
-  const { items } = (await admin.call(clusterList)).answer!
-  const foreign = await take(items.find((c) => c.name === 'other')!.id)
+  const foreign = await take(small.id)
   const reset = ids(first.slice(0, 3))
   expect(await refusal({ snapshot_id: foreign.id, reset })).toContain(
     'The snapshot is of the cluster other, not of web',

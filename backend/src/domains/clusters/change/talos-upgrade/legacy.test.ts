@@ -9,7 +9,7 @@ import { stepsThat, upgradeWorld } from './testing.ts'
 
 // The last test advances the clock of this world, so certificates that are made afterwards are not
 // valid yet for the machines.
-const world = await clusterWorld({ servers: longTests ? 7 : 2, talos: 'v1.12.11' })
+const world = await clusterWorld({ servers: longTests ? 6 : 1, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
@@ -27,10 +27,10 @@ longTest(
 )
 
 test(
-  'servers of Talos 1.12, which can not write an image before their restart, are upgraded to 1.14 in one change of two passes',
+  'a server of Talos 1.12, which can not write an image before its restart, is upgraded to 1.14 in one change of two passes',
   { timeout: 600_000 },
   async () => {
-    const { nodes, cluster } = await ready(2, {
+    const { nodes, cluster } = await ready(1, {
       talos_version: 'v1.12.11',
       kubernetes_version: '1.35.4',
     })
@@ -50,8 +50,8 @@ test(
       ['image/v1.13.9', 'done'],
       ['image', 'done'],
     ])
-    expect(versions(nodes)).toEqual(['v1.14.1', 'v1.14.1'])
-    expect(upgrades(nodes)).toEqual([2, 2])
+    expect(versions(nodes)).toEqual(['v1.14.1'])
+    expect(upgrades(nodes)).toEqual([2])
     expect(cordoned(nodes[0]!)).toEqual([])
     expect(await world.cluster(cluster.id)).toMatchObject({
       talos_version: 'v1.14.1',

@@ -57,7 +57,7 @@ export function upgradeWorld(world: ClusterWorld) {
       const looking = (async () => {
         for (let i = 0; !ended.signal.aborted; i++) {
           await admin.call(serverDrift, { params: { id: nodes[i % nodes.length]!.id } })
-          await pause(50)
+          await pause(250)
         }
       })()
       return {
