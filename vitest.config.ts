@@ -162,7 +162,8 @@ export default defineConfig({
     projects: [
       room('contract', shared),
       room('talos', shared),
-      room('conformance', { testTimeout: 120_000 }),
+      // In the full run one test compares thousands of patches, which takes minutes on a busy machine.
+      room('conformance', { testTimeout: 600_000 }),
       room('simulator', shared),
       room('backend', { ...onDatabase, ...shared, exclude: [...never, ...alone, ...withMachines] }),
       room('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
