@@ -12,6 +12,7 @@ import {
 import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { changeQueue } from './planning.ts'
 import { upgradeWorld } from './talos-upgrade/testing.ts'
@@ -264,7 +265,7 @@ describe('etcd in trouble', () => {
     world.machine(four[1]!).lifecycle.powerOn()
   })
 
-  test(
+  longTest(
     'etcd without space and with a dead member says what to do; the member is removed by force, then etcd is defragmented',
     { timeout: 600_000 },
     async () => {

@@ -364,7 +364,7 @@ describe('a component of a control plane does not come back', () => {
     await isWell()
   })
 
-  test('a change is not done while a component of its last control plane is dead', async () => {
+  longTest('a change is not done while a component of its last control plane is dead', async () => {
     await addFault(world.machine(third), { kind: 'component-fails', component: 'kube-scheduler' })
     const { id } = await world.change(
       cluster.id,

@@ -17,7 +17,7 @@ import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
-const world = await clusterWorld({ servers: longTests ? 12 : 5, seed: 'interplay' })
+const world = await clusterWorld({ servers: longTests ? 12 : 3, seed: 'interplay' })
 const { admin } = world
 
 const ready = async (
@@ -128,7 +128,7 @@ describe.concurrent('changes of servers and other requests', () => {
   )
 })
 
-test(
+longTest(
   'a server whose Talos API falls silent before its reset fails the change, stays and runs workload again; a retry drains and removes it',
   { timeout: 600_000 },
   async () => {
