@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { type Rack, rackList, sharedSaid } from '#contract/racks/racks.ts'
 import { everyDatacenter } from '../../api/every.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
@@ -7,9 +8,9 @@ import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import type { ListSearch } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
-import { FindingMark } from '../../ui/feedback/FindingMark.tsx'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
-import { StatusDot } from '../../ui/feedback/Status.tsx'
+import { StatusDot, StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
@@ -20,26 +21,40 @@ import { addRack, mayAdd, rackActions, rackFileActions } from './rack-actions.ts
 import { racksQuery } from './rack-queries.ts'
 
 /** The worst finding in a rack, or the clusters with several control planes in it. */
-export function RackStatus({ rack }: { rack: Rack }) {
-  if (rack.finding) return <FindingMark finding={rack.finding} />
+function rackSaid({ finding, ...rack }: Rack): { tone: Tone; word: string; why?: string } {
+  if (finding)
+    return {
+      tone: findingTones[finding.severity],
+      word: findingKinds[finding.kind].word,
+      why: finding.reason,
+    }
   const shared = sharedSaid(rack)
-  if (shared.length > 0)
-    return (
-      <StatusDot tone="warn" why={shared.join('; ')} whole>
-        Shared
-      </StatusDot>
-    )
-  return rack.servers === 0 ? (
-    <span className="t3">Empty</span>
-  ) : (
-    <StatusDot tone="ok">OK</StatusDot>
+  return shared.length > 0
+    ? { tone: 'warn', word: 'Shared', why: shared.join('; ') }
+    : { tone: 'ok', word: 'OK' }
+}
+
+const isEmpty = (rack: Rack) => rack.finding === null && rack.servers === 0
+const empty = <span className="t3">Empty</span>
+
+/** The status on the rack's page, with its whole reason. */
+export function RackStatus({ rack }: { rack: Rack }) {
+  if (isEmpty(rack)) return empty
+  const { tone, word, why } = rackSaid(rack)
+  return (
+    <StatusDot tone={tone} why={why} whole>
+      {word}
+    </StatusDot>
   )
 }
 
 const columns = listColumns(rackList.list, {
   name: { fixed: true, card: 'name', width: ownNames },
   datacenter: { card: 'fact', width: 120 },
-  status: { card: 'state', cell: (rack) => <RackStatus rack={rack} /> },
+  status: {
+    card: 'state',
+    cell: (rack) => (isEmpty(rack) ? empty : <StatusReason {...rackSaid(rack)} />),
+  },
   servers: { numeric: true, width: 90, cell: (rack) => (rack.servers === 0 ? none : rack.servers) },
   free: { numeric: true, width: 100 },
   units: { numeric: true, width: 80, from: 'md' },
