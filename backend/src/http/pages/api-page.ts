@@ -111,10 +111,10 @@ ${body?.schema ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>
 <h3>Responses</h3><dl>${answers.join('')}</dl></details>`
 }
 
-const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:68rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}
+const style = `:root{color-scheme:light dark;background:light-dark(#fff,#14161a);color:light-dark(#16181d,#e6e8ec);font:15px/1.5 system-ui,sans-serif}body{max-width:68rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{overflow:auto;max-height:24rem;padding:.5rem .75rem;border:1px solid #8885;border-radius:6px}details{border-bottom:1px solid #8884;padding:.4rem 0}summary{cursor:pointer;padding:.15rem 0}summary span{opacity:.8}
 .method{display:inline-block;min-width:3.6rem;font-weight:700}.means{white-space:pre-line}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td{vertical-align:top;padding:.25rem .75rem .25rem 0;border-top:1px solid #8883;overflow-wrap:anywhere}
-td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{opacity:.75}dt{font-weight:700;margin-top:.5rem}dd{margin:0 0 0 1rem}h2{text-transform:capitalize;margin-top:2rem}nav a{display:inline-block;margin-right:1rem;text-transform:capitalize}a{color:light-dark(#1a4fd0,#8fb4ff)}
+td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{opacity:.75}dt{font-weight:700;margin-top:.5rem}dd{margin:0 0 0 1rem}h2{text-transform:capitalize;margin-top:2rem}nav a{display:inline-block;margin-right:1rem;padding:2px 0;text-transform:capitalize}a{color:light-dark(#1a4fd0,#8fb4ff)}
 @media(max-width:40rem){table,tbody,tr,td,td:first-child{display:block;width:auto}tr{border-top:1px solid #8883;padding:.35rem 0}td{border:0;padding:0}dd{margin-left:0}}`
 
 function page(version: string): string {
@@ -132,9 +132,9 @@ function page(version: string): string {
       `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
-<body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
+<body><main><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
 Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>. <a href="/docs">All documentation</a>.</p>
-<nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
+<nav aria-label="Groups of calls">${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</main></body></html>`
 }
 
 export function apiPage(app: FastifyInstance, { version }: { version: string }): void {
