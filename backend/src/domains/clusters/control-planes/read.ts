@@ -169,6 +169,8 @@ async function readKubernetes(
       return error.message
     },
   )
+  // Not awaited if the other calls are aborted. An unhandled rejection would end the process.
+  unready.catch(() => undefined)
   const nothing = { mirrors: new Map<StaticPodName, unknown>(), node: null, reportedAtMs: null }
   try {
     const [found, mirrors, reportedAtMs] = await within(signal, withinMs, (limit) =>
@@ -264,18 +266,13 @@ export async function controlPlanesNow(
   // Each reader of the nodes handles the failure.
   nodes.catch(() => undefined)
   const sightings = await Promise.all(
-    members.map((m, i) =>
-      sightingOf(
-        view,
-        m,
-        facts[i]!,
-        readKubernetes(api, { name: m.name, address: facts[i]!.address }, nodes, {
-          signal,
-          withinMs,
-        }),
-        withinMs,
-      ),
-    ),
+    members.map((m, i) => {
+      const target = { name: m.name, address: facts[i]!.address }
+      const ofKubernetes = readKubernetes(api, target, nodes, { signal, withinMs })
+      // Not awaited if the calls to the machine are aborted first.
+      ofKubernetes.catch(() => undefined)
+      return sightingOf(view, m, facts[i]!, ofKubernetes, withinMs)
+    }),
   )
   return members.map(({ node_id, name }, i) => ({
     node_id,
