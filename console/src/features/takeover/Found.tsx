@@ -18,7 +18,6 @@ const serverColumns = columns<TakeoverServer>([
     id: 'name',
     head: 'Machine',
     card: 'name',
-    width: 150,
     cell: (s) => s.name,
   },
   {
@@ -45,6 +44,7 @@ const serverColumns = columns<TakeoverServer>([
   {
     id: 'here',
     head: 'In Steelyard',
+    width: 176,
     card: 'state',
     cell: (s) =>
       s.problem !== null ? (

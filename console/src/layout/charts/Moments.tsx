@@ -21,7 +21,10 @@ export function Moments({
   /** The page of the history of a period in ISO 8601. */
   historyOf: (period: { since: string; until: string }) => string
 }) {
-  const slots = useMedia('below', 'sm') ? 10 : 32
+  const isNarrow = useMedia('below', 'sm')
+  const isWide = !useMedia('below', 'md')
+  // A mark is 24 px wide.
+  const slots = isNarrow ? 10 : isWide ? 32 : 20
   const marks = marksOf(moments, period, slots)
   if (marks.length === 0) return null
   return (
