@@ -61,7 +61,7 @@ export function realTime({ platform, database, clock }: Backend): Driver {
       const began = performance.now()
       await (ticked = tick())
       // Looks less often while many runs keep the processor busy.
-      const pauseMs = Math.min(100, Math.max(25, 3 * (performance.now() - began)))
+      const pauseMs = Math.min(100, Math.max(15, 2 * (performance.now() - began)))
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   })()
@@ -150,7 +150,7 @@ export function endings({ database }: Backend): (id: string) => Promise<void> {
     looks = true
     while (waiting.size > 0) {
       await look()
-      await new Promise((resolve) => setTimeout(resolve, 80))
+      await new Promise((resolve) => setTimeout(resolve, 40))
     }
     looks = false
   }

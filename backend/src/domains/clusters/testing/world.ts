@@ -191,7 +191,7 @@ export async function clusterWorld({
           `Not so within ${hangsAfterMs / 1000} s: ${JSON.stringify(value).slice(-6000)}`,
         )
       // Asks less often while the processor is busy.
-      const pauseMs = Math.min(200, Math.max(80, 4 * (performance.now() - began)))
+      const pauseMs = Math.min(200, Math.max(40, 2 * (performance.now() - began)))
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
