@@ -12,11 +12,13 @@ import { connectSecure } from '#talos/client/connect.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { configuringQueue } from '../../../configurations/api.ts'
 import { looksAt } from '../../testing/looks.ts'
+import { effectsOf } from '../../testing/effects.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: 5 })
 const { admin } = world
+const { holdAt } = effectsOf(world)
 const nodes = world.take(5)
 const { cluster, operation: creation } = await world.create(nodes)
 await world.ended(creation.id)
@@ -223,12 +225,11 @@ describe('trouble', () => {
     const change = configureWith([patchNamed('devices', udev)], {
       node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id],
     })
+    const held = holdAt(`configure/${nodes[3]!.id}`, 'before')
     const { id } = await world.change(cluster.id, change)
-    await world.until(
-      () => world.operation(id),
-      (o) => o.steps.some((s) => s.key === `configure/${nodes[3]!.id}` && s.status === 'done'),
-    )
+    await held.reached()
     await admin.call(operationCancel, { params: { id } })
+    held.release()
     expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
     expect(configOf(nodes[3]!)).toContain('udev')
     expect(configOf(nodes[0]!)).not.toContain('udev')

@@ -8,6 +8,7 @@ import { serverDrift } from '#contract/servers/drift.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
+import { effectsOf } from '../../testing/effects.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
@@ -16,6 +17,7 @@ const world = await clusterWorld({
   special: { 3: { talos: 'v1.14.1' }, 4: { talos: 'v1.14.1' } },
 })
 const { admin } = world
+const { holdAt } = effectsOf(world)
 const { ready, plan, versions } = upgradeWorld(world)
 const configOf = (node: Pick<Server, 'id'>): string => world.machine(node).disk.state.config ?? ''
 const inDocuments = (node: Pick<Server, 'id'>): boolean =>
@@ -77,13 +79,12 @@ describe('a cluster of Talos 1.13', async () => {
     expect(planned.differences.map((d) => d.diff).join('\n')).toContain(
       '+kind: KubeAPIServerConfig',
     )
-    // Cancelled after the worker: the cluster is half way.
+    // Cancelled while the worker gets its configuration: the cluster is half way.
+    const held = holdAt(`configure/${worker.id}`, 'before')
     const half = await world.change(id, { kind: 'documents' })
-    await world.until(
-      () => world.operation(half.id),
-      (o) => o.steps.some((s) => s.key === `configure/${worker.id}` && s.status === 'done'),
-    )
+    await held.reached()
     await admin.call(operationCancel, { params: { id: half.id } })
+    held.release()
     expect(await world.ended(half.id)).toMatchObject({ status: 'cancelled' })
     expect(nodes.map(inDocuments)).toEqual([false, true])
     await noDrift(nodes)

@@ -24,6 +24,7 @@ import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 import { certificateQueue } from '../../parts.ts'
+import { effectsOf } from '../../testing/effects.ts'
 import { listedFindings } from '../../../../testing/overview.ts'
 
 const world = await clusterWorld({ servers: longTests ? 25 : 12 })
@@ -117,37 +118,7 @@ async function expectNoDrift(nodes: readonly Server[]) {
 /** The escrow file is written again right after the end. */
 const settled = (id: string, is: (now: Escrowed) => boolean) => world.until(() => escrowed(id), is)
 
-/**
- * Called at each effect. An error ends the run as a crash does: the end of the effect is not
- * recorded.
- */
-let atEffect: (name: string, when: 'before' | 'after') => void = () => undefined
-const { failpoint } = backend.platform
-const reach = failpoint.reach.bind(failpoint)
-Object.assign(failpoint, {
-  reach(name: string, when: 'before' | 'after') {
-    atEffect(name, when)
-    reach(name, when)
-  },
-})
-
-/** Ends every run at this effect until `release`. `reached` resolves after the first time. */
-function holdAt(effect: string, at: 'before' | 'after') {
-  let isReached = false
-  atEffect = (name, when) => {
-    if (name !== effect || when !== at) return
-    isReached = true
-    throw new Error('Held')
-  }
-  return {
-    reached: () =>
-      world.until(
-        async () => isReached,
-        (is) => is,
-      ),
-    release: () => void (atEffect = () => undefined),
-  }
-}
+const { holdAt, watch } = effectsOf(world)
 
 const shared = ready(2)
 
@@ -352,12 +323,12 @@ describe('failures during a rotation', () => {
     async () => {
       const { id, nodes } = await ready(2)
       const cuts = new Map<string, Promise<Escrowed>>()
-      atEffect = (name, when) => {
+      watch((name, when) => {
         const place = `${name.split('/', 1)[0]!}:${when}`
         if (!name.startsWith('rotate-') || cuts.has(place)) return
         cuts.set(place, escrowed(id))
         throw new Error(`Cut at ${place}`)
-      }
+      })
       const { id: operation } = await rotate(id, 'talos_ca')
       // The delay after failures is skipped.
       const again = () =>
@@ -369,7 +340,7 @@ describe('failures during a rotation', () => {
         hasEnded,
       )
       expect(ended).toMatchObject({ status: 'done', reason: null })
-      atEffect = () => undefined
+      watch()
       expect([...cuts.keys()]).toEqual(
         ['escrow', 'accept', 'switch', 'drop'].flatMap((name) => [
           `rotate-${name}:before`,
@@ -403,11 +374,11 @@ describe('failures during a rotation', () => {
       const { id, nodes } = await ready(2)
       const off = world.machine(nodes[1]!)
       let isOff = false
-      atEffect = (name, when) => {
+      watch((name, when) => {
         if (isOff || name !== `rotate-switch/${nodes[0]!.id}` || when !== 'after') return
         isOff = true
         void off.lifecycle.powerOff()
-      }
+      })
       const { id: operation } = await rotate(id, 'talos_ca')
       const waits = await world.until(
         () => world.operation(operation),
@@ -418,7 +389,7 @@ describe('failures during a rotation', () => {
         key: `switch/${nodes[1]!.id}`,
         reason: expect.stringContaining(nodes[1]!.name) as string,
       })
-      atEffect = () => undefined
+      watch()
       off.lifecycle.powerOn()
       expect(await world.ended(operation)).toMatchObject({ status: 'done' })
       await expectNoDrift(nodes)
