@@ -28,7 +28,7 @@ export function effectsOf({ backend, until }: Pick<ClusterWorld, 'backend' | 'un
   return {
     watch,
     /** Ends every run at this effect until `release`. */
-    holdAt(effect: string, at: 'before' | 'after'): Held {
+    holdAt: (effect: string, at: 'before' | 'after'): Held => {
       let isReached = false
       watch((name, when) => {
         if (name !== effect || when !== at) return
