@@ -15,7 +15,7 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { control, freePort } from '../tools/processes.ts'
 import { admin } from './faults/processes.ts'
-import { freeBlock } from './free-block.ts'
+import { freeBlock } from '../tools/testing/free-block.ts'
 import { demandNoSecret, plant } from './secrets.ts'
 import { copyTemplate } from './template.ts'
 

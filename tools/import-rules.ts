@@ -96,8 +96,8 @@ export const ruleSet: IFlattenedRuleSet = {
     ),
     forbid(
       'no-test-in-source',
-      'a source may not import a test',
-      { pathNot: `${test}|^tools/|^vitest\\.config\\.ts` },
+      'a source may not import a test; every file of e2e serves tests',
+      { pathNot: `${test}|^(tools|e2e)/|^vitest\\.config\\.ts` },
       { path: test, pathNot: 'node_modules' },
     ),
     forbid(

@@ -21,7 +21,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freeBlock } from '../free-block.ts'
+import { freeBlock } from '../../tools/testing/free-block.ts'
 
 export const home = fileURLToPath(new URL('../../', import.meta.url))
 const node = join(home, 'node_modules/.bin/node')

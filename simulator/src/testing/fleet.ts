@@ -1,6 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { connectMaintenance, connectSecure, readCertificate } from '#talos/client/connect.ts'
@@ -10,35 +9,15 @@ import { mintTalosClient, type TalosRole } from '#talos/pki/certificates.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { releaseOf } from '../config/versions.ts'
+import { freeBlock } from '../../../tools/testing/free-block.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
 /**
- * Reserves a part of the simulated network for this process, so that tests and other simulators can
- * run side by side on one machine.
+ * Blocks of the simulated network for this process, so that tests and other simulators can run side
+ * by side on one machine.
  */
-const reserve = async (): Promise<number> => {
-  for (let at = 150; at < 245; at += 5) {
-    // Listening on the first port makes the reservation. The other ports detect simulators that
-    // make no reservation.
-    const held = await listening(50_002, at + 1)
-    if (!held) continue
-    const probes = await Promise.all([1, 2, 3, 4, 5].map((block) => listening(50_000, at + block)))
-    for (const probe of probes) probe?.close()
-    if (probes.every((probe) => probe !== null)) return at
-    held.close()
-  }
-  throw new Error('no part of 127.20.0.0/16 is free for this test')
-}
-
-const listening = (port: number, block: number): Promise<Server | null> =>
-  new Promise((resolve) => {
-    const server = createServer().unref()
-    server.once('error', () => resolve(null))
-    server.listen(port, `127.20.${block}.1`, () => resolve(server))
-  })
-
-export const partOfNetwork = reserve()
+export const partOfNetwork = freeBlock(5)
 const HOUR_MS = 3_600_000
 
 export const dataFolder = (): string => {
