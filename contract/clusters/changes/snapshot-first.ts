@@ -35,3 +35,7 @@ export function storeOf<S>(planned: S | undefined, stores: readonly S[]): Chosen
 /** Why an upgrade takes no snapshot, although one is wanted. */
 export const unsaved = (reason: string): string =>
   `No snapshot of etcd is taken before the upgrade. ${reason}`
+
+/** The warning about a store whose last use failed. */
+export const lastUseFailed = (store: string, problem: string): string =>
+  `The last use of the store ${store} failed: ${problem.replace(/\.$/, '')}. If the snapshot can't be taken, nothing is upgraded`

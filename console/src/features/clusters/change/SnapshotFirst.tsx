@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
-import { storeOf, unsaved } from '#contract/clusters/changes/snapshot-first.ts'
+import { lastUseFailed, storeOf, unsaved } from '#contract/clusters/changes/snapshot-first.ts'
 import { snapshotScheduleGet } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
@@ -95,9 +95,6 @@ function Place({
       etcd is copied to the store {name}, encrypted, before the first server is changed
     </p>
   ) : (
-    <Alert tone="warn">
-      The last use of the store {name} failed: {problem.replace(/\.$/, '')}. If the snapshot can't
-      be taken, nothing is upgraded.
-    </Alert>
+    <Alert tone="warn">{lastUseFailed(name, problem)}.</Alert>
   )
 }

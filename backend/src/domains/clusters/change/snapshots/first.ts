@@ -3,7 +3,7 @@
  * so that neither a crash nor a retry takes a second one.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
-import { unsaved } from '#contract/clusters/changes/snapshot-first.ts'
+import { lastUseFailed, unsaved } from '#contract/clusters/changes/snapshot-first.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Tx } from '../../../../db/db.ts'
@@ -46,12 +46,7 @@ export async function planSnapshot(
   const { store } = chosen
   return {
     checks: [check('snapshot', true, `A snapshot of etcd is taken into ${store.name} first`)],
-    warnings:
-      store.problem === null
-        ? []
-        : [
-            `The last use of the store ${store.name} failed: ${store.problem.replace(/\.$/, '')}. If the snapshot can't be taken, nothing is upgraded`,
-          ],
+    warnings: store.problem === null ? [] : [lastUseFailed(store.name, store.problem)],
     groups: [
       {
         node_id: null,
