@@ -7,6 +7,7 @@ import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { someOf } from './words.ts'
 
 export const HeldCluster = z.object({
   id: z.uuid(),
@@ -47,9 +48,8 @@ export type Restoration = z.infer<typeof Restoration>
 /** Whether a cluster may be resumed: the state of each of its servers must be known. */
 export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Verdict {
   if (unasked.length === 0) return yes
-  const others = unasked.length > 3 ? ` and ${unasked.length - 3} more` : ''
   return no(
-    `${unasked.slice(0, 3).join(', ')}${others} ${unasked.length === 1 ? 'has' : 'have'} not been contacted since the restore: wait until each has answered or failed to answer`,
+    `${someOf(unasked)} ${unasked.length === 1 ? 'has' : 'have'} not been contacted since the restore: wait until each has answered or failed to answer`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { count, counted } from './words.ts'
+import { count, counted, someOf } from './words.ts'
 
 test('numbers and bigints have narrow no-break spaces between thousands', () => {
   expect([0, 999, 1000, 65_536, 1_234_567, 12.9].map(count)).toEqual([
@@ -19,4 +19,15 @@ test('counted nouns are singular or plural', () => {
     counted(1200, 'server'),
     counted(2, 'address', 'addresses'),
   ]).toEqual(['1 server', '1\u202f200 servers', '2 addresses'])
+})
+
+test('the first names stand for all, and the rest are counted', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  expect([someOf([]), someOf(names.slice(0, 3)), someOf(names), someOf(names, 1)]).toEqual([
+    '',
+    'a, b, c',
+    'a, b, c and 2 more',
+    'a and 4 more',
+  ])
+  expect(someOf(['a', 'b'], 3, 1_002)).toBe('a, b and 1\u202f000 more')
 })

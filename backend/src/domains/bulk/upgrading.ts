@@ -9,7 +9,7 @@ import { hasEnded, type Operation, operationTitle, type Step } from '#contract/o
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { type BulkAct, bulkStep } from '#contract/servers/bulk.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import type { StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import { type Item, NotNow, type Turn } from './turn.ts'
@@ -93,12 +93,6 @@ async function outlookOf(
   }
 }
 
-/** Names of the first of them: "a, b, c and 4 more". */
-const some = (names: readonly string[], most = 3): string =>
-  names.length > most
-    ? `${names.slice(0, most).join(', ')} and ${names.length - most} more`
-    : names.join(', ')
-
 /** Whether the selection upgrades this server. Pure. */
 export function canUpgrade(
   server: Pick<Server, 'id' | 'status' | 'cluster'>,
@@ -118,7 +112,9 @@ export function canUpgrade(
       : no(`It runs Talos ${versionOf(act)} already: nothing to do`),
     missing.length === 0
       ? yes
-      : no(`The servers of ${cluster.name} are upgraded together: choose ${some(missing)} as well`),
+      : no(
+          `The servers of ${cluster.name} are upgraded together: choose ${someOf(missing)} as well`,
+        ),
   )
 }
 

@@ -1,6 +1,6 @@
 /** Judges clusters. Pure functions: what is known of a cluster gives its findings. */
 import { certificateKinds } from '#contract/clusters/certificates.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
@@ -66,11 +66,10 @@ function certificates({ certificates: all }: ClusterCondition): Said | null {
       all.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`),
     ),
   ]
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
   return {
     kind: 'cluster_certificate_ending',
     since: null,
-    reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${names.slice(0, 3).join(', ')}${more}. ${first.reason}`,
+    reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${someOf(names)}. ${first.reason}`,
   }
 }
 
@@ -87,11 +86,10 @@ function versions({ unsupported }: Around): Said | null {
 function exhausted({ full }: Around): Said | null {
   if (full.length === 0) return null
   const names = full.map(({ name, cidr }) => `${name} (${cidr})`)
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
   return {
     kind: 'cluster_pool_exhausted',
     since: null,
-    reason: `Every address of ${names.slice(0, 3).join(', ')}${more} is in use, so the next Service gets none`,
+    reason: `Every address of ${someOf(names)} is in use, so the next Service gets none`,
   }
 }
 

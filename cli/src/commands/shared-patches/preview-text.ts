@@ -1,6 +1,6 @@
 /** The preview of a shared patch as text. */
 import type { SharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import { manyLines, oneLine } from '../../text.ts'
 
 const effects: Record<SharedPatchPreview['groups'][number]['effect'], string> = {
@@ -8,10 +8,13 @@ const effects: Record<SharedPatchPreview['groups'][number]['effect'], string> = 
   reboot: 'with a reboot',
   at_install: 'when they are installed',
 }
-const namesOf = (servers: readonly { readonly name: string }[]): string => {
-  const [most, rest] = [servers.slice(0, 5), servers.length - 5]
-  return oneLine(most.map(({ name }) => name).join(', ') + (rest > 0 ? ` and ${rest} more` : ''))
-}
+const namesOf = (servers: readonly { readonly name: string }[]): string =>
+  oneLine(
+    someOf(
+      servers.map(({ name }) => name),
+      5,
+    ),
+  )
 
 /** What a shared patch would change, as lines. */
 export function previewText(preview: SharedPatchPreview): string {

@@ -9,7 +9,7 @@ import {
   type restorationGet,
 } from '#contract/restoration.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -26,11 +26,6 @@ const shownFirst = 4
 
 type Restoration = Answer<typeof restorationGet>
 
-const listed = (names: readonly string[]) =>
-  names.length > 3
-    ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
-    : names.join(', ')
-
 /**
  * Text for a cluster on hold after a restore: the state of its servers, and the operations that
  * will resume.
@@ -40,7 +35,7 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
     unasked.length > 0
       ? `${servers - unasked.length} of ${counted(servers, 'server')} contacted`
       : unreachable.length > 0
-        ? `${listed(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
+        ? `${someOf(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
         : servers === 1
           ? 'its server answers'
           : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`

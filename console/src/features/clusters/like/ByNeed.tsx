@@ -5,7 +5,7 @@ import {
   type PlannedClusters,
   templatePlan,
 } from '#contract/templates/templates.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -146,6 +146,7 @@ function Asked({
                   <span className="t3">
                     {someOf(
                       first.map((s) => s.name),
+                      3,
                       count,
                     )}
                   </span>
@@ -157,12 +158,6 @@ function Asked({
       </div>
     </Panel>
   )
-}
-
-/** "a, b, c and 9 more" */
-const someOf = (names: readonly string[], count: number): string => {
-  const first = names.slice(0, 3)
-  return first.join(', ') + (count > first.length ? ` and ${count - first.length} more` : '')
 }
 
 function RoleFields({ base, of: role, title }: { base: Base; of: Role; title: string }) {

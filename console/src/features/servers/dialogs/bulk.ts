@@ -1,7 +1,7 @@
 /** Bulk actions on servers, with a result per server. */
 import type { ListedServer } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { count, counted } from '#contract/words.ts'
+import { count, counted, someOf } from '#contract/words.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import type { Result } from '../../../ui/overlay/Results.tsx'
 
@@ -23,12 +23,12 @@ export const resultsTitle = (results: readonly ItemResult[], done: string): stri
  * Names of the servers in a dialog, because some may be hidden by a filter or on another page: "a,
  * b, c, d, e, f and 3 more".
  */
-export function namesOf(servers: readonly Pick<ListedServer, 'name'>[], most = 6): string {
-  const names = servers.slice(0, most).map((s) => s.name)
-  return servers.length > most
-    ? `${names.join(', ')} and ${count(servers.length - most)} more`
-    : names.join(', ')
-}
+export const namesOf = (servers: readonly Pick<ListedServer, 'name'>[], most = 6): string =>
+  someOf(
+    servers.slice(0, most).map((s) => s.name),
+    most,
+    servers.length,
+  )
 
 /** Number of concurrent calls. */
 const atOnce = 4
