@@ -7,7 +7,7 @@ import { bulkOptions, runBulk } from './bulk.ts'
 export const serverUpgradeCommand = command({
   name: 'server upgrade',
   summary:
-    'Upgrade Talos on servers, by names or labels: each of their clusters takes a snapshot and upgrades them one after another. All servers of a cluster that lack the version have to be chosen.',
+    'Upgrade Talos on servers, by names or labels: each of their clusters takes a snapshot, if it has a store, and upgrades them one after another. All servers of a cluster that lack the version have to be chosen.',
   operands: { servers: { ...noun.server, many: true, optional: true } },
   options: {
     'talos-version': {
