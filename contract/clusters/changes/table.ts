@@ -23,6 +23,8 @@ const everyChange = {
     confirmed_loss: ConfirmedLoss,
     /** The set of files that the change carries out; null if none does. */
     applied_set: z._default(z.nullable(z.string()), null),
+    /** The servers that an act on many may restart; null: any of the cluster. */
+    chosen: z._default(z.nullable(z.array(z.string())), null),
   }),
 } as const
 

@@ -1,11 +1,13 @@
 /** Acts on hundreds of servers, which need no machine. */
 import { expect, test } from 'vitest'
-import { operationGet, operationList } from '#contract/operations.ts'
+import { operationCancel, operationGet, operationList } from '#contract/operations.ts'
 import { bulkLimit, serverBulk, serverBulkPlan, tooManyServers } from '#contract/servers/bulk.ts'
 import { serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { longTests } from '../../../../tools/testing/length.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { claimNow } from '../../testing/engine.ts'
 import { buildServer } from '../servers/testing.ts'
+import { bulkQueue } from './carrying.ts'
 
 const backend = await startBackend()
 const admin = await backend.signIn()
@@ -97,4 +99,42 @@ test('nothing begins if every server refuses, and an operation of another kind h
       })
     ).status,
   ).toBe(404)
+})
+
+test('a cancel in the middle leaves what is done, begins nothing more, and says so for each server; one that got the label meanwhile takes no part', async () => {
+  const { engine, db } = backend.platform
+  const labelled = (n: number) =>
+    buildServer(backend, { name: `cut-${n}`, labels: JSON.stringify({ rack: '3' }) })
+  for (let n = 0; n < 60; n++) await labelled(n)
+  const { answer: plan } = await admin.call(serverBulkPlan, {
+    body: { act: body.act, filter: 'label=rack%3D3' },
+  })
+  const begun = await admin.call(serverBulk, {
+    body: {
+      act: plan!.act,
+      items: plan!.items.map(({ id, version }) => ({ id, version })),
+      expected: 60,
+    },
+  })
+  const params = { id: begun.answer!.operation.id }
+  // One run acts on fifty servers.
+  const { key } = await db
+    .selectFrom('wake_up')
+    .select('key')
+    .where('queue', '=', bulkQueue)
+    .where('due_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  await engine.run((await claimNow(engine, bulkQueue, key))!, new AbortController().signal)
+  const late = await labelled(60)
+  await admin.call(operationCancel, { params })
+  await backend.engine.run(60_000)
+  const { answer: end } = await admin.call(operationGet, { params })
+  expect(end).toMatchObject({ status: 'cancelled', reason: 'Cancelled after 50 of 60 servers' })
+  const removed = new Set(end!.steps.flatMap((s) => (s.status === 'done' ? [s.node_id] : [])))
+  const stayed = end!.steps.filter((s) => s.status === 'skipped' && s.reason === 'Cancelled')
+  expect([removed.size, stayed.length]).toEqual([50, 10])
+  const { answer: left } = await admin.call(serverList, { query: { label: 'rack=3' } })
+  expect(new Set(left!.items.map((s) => s.id))).toEqual(
+    new Set([late, ...stayed.map((s) => s.node_id)]),
+  )
 })

@@ -1,6 +1,9 @@
 /** The upgrade of Talos on servers of several clusters, with simulated machines. */
 import { expect, test } from 'vitest'
-import { operationList } from '#contract/operations.ts'
+import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { weekdays } from '#contract/clusters/changes/window.ts'
+import { clusterDelete } from '#contract/clusters/clusters.ts'
+import { hasEnded, type Operation, operationCancel, operationList } from '#contract/operations.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { no } from '#contract/rule.ts'
 import { type BulkPlan, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
@@ -16,7 +19,7 @@ const [idle] = world.take(1)
 const asked = { talos_version: 'v1.13.8' }
 const created = [await world.create(three, asked), await world.create(single, asked)]
 for (const { operation } of created) await world.ended(operation.id)
-const [web] = created.map(({ cluster }) => cluster)
+const [web, lone] = created.map(({ cluster }) => cluster)
 
 const actOf = (talos_version: string, more: { in_window?: boolean } = {}) => ({
   kind: 'upgrade' as const,
@@ -32,6 +35,16 @@ const planned = async (
   })
   if (!answer) throw new Error(text)
   return answer
+}
+const begin = async (plan: BulkPlan) => {
+  const called = await admin.call(serverBulk, {
+    body: {
+      act: plan.act,
+      items: plan.items.flatMap(({ ok, id, version }) => (ok ? [{ id, version }] : [])),
+    },
+  })
+  if (!called.answer) throw new Error(called.text)
+  return called.answer.operation
 }
 const reasons = ({ items }: BulkPlan) => new Set(items.map((one) => one.reason))
 const versions = (servers: readonly Server[]) =>
@@ -120,13 +133,8 @@ test(
     expect(plan.warnings).toContainEqual(
       expect.stringMatching(`^${web!.name}: No snapshot of etcd`),
     )
-    const { answer } = await admin.call(serverBulk, {
-      body: {
-        act: plan.act,
-        items: plan.items.flatMap(({ ok, id, version }) => (ok ? [{ id, version }] : [])),
-      },
-    })
-    const end = await world.ended(answer!.operation.id)
+    const { id } = await begin(plan)
+    const end = await world.ended(id)
     expect(end).toMatchObject({
       status: 'done',
       reason: null,
@@ -152,10 +160,86 @@ test(
         s.node_id === first!.id ? { ...s, status: 'skipped' as const } : s,
       ),
     }
-    expect(three.map(({ id }) => reached(stopped, id))).toEqual([
+    expect(three.map((one) => reached(stopped, one.id))).toEqual([
       { status: 'skipped', reason: 'The upgrade of its cluster stopped: It broke' },
       { status: 'done', reason: null },
       { status: 'done', reason: null },
     ])
   },
 )
+
+/** The maintenance window of these clusters opens in so many hours. */
+const openIn = async (hours: number, clusters: readonly { id: string }[]) => {
+  const from = new Date(world.backend.clock.now() + hours * 3_600_000).toISOString().slice(11, 16)
+  const window = { days: [...weekdays], from, minutes: 180, time_zone: 'UTC' }
+  for (const { id } of clusters)
+    expect((await admin.call(clusterWindowSet, { params: { id }, body: { window } })).status).toBe(
+      200,
+    )
+}
+/** Begins an upgrade in the windows, and returns it when each of its servers waits. */
+const waiting = async (servers: readonly Server[]) => {
+  const act = actOf('v1.13.8', { in_window: true })
+  const { id } = await begin(await planned(servers, act))
+  const seen = await world.until(
+    () => world.operation(id),
+    (o) => o.steps.every((s) => s.status === 'waiting'),
+  )
+  for (const { reason } of seen.steps) expect(reason).toMatch(/^Waits for the maintenance window: /)
+  return seen
+}
+const upgradeOf = async ({ id: target }: { id: string }) =>
+  (
+    await admin.call(operationList, {
+      query: { target, kind: 'clusterUpgradeTalos', sort: '-created_at' },
+    })
+  ).answer!.items[0]!
+
+test('an upgrade that waited for its window restarts no server that was not chosen', async () => {
+  await openIn(8, [web!])
+  const { id } = await waiting(three)
+  // As if this server had joined the cluster meanwhile.
+  const [joined] = three
+  await backend.database.pool.query(
+    `update operation set arguments = jsonb_set(arguments::jsonb, '{chosen}', (arguments::jsonb->'chosen') - $2) where id = $1`,
+    [(await upgradeOf(web!)).id, joined!.id],
+  )
+  await openIn(-1, [web!])
+  const why = `It did not begin: It would restart ${joined!.name} as well, which nobody chose: plan it again`
+  const upgrade = await world.ended((await upgradeOf(web!)).id)
+  expect(upgrade).toMatchObject({ status: 'failed', reason: why })
+  backend.clock.advance(15_000)
+  const end = await world.ended(id)
+  expect(end.status).toBe('failed')
+  expect(end.steps.map((s) => [s.status, s.reason])).toEqual(
+    three.map(() => ['skipped', `The upgrade of its cluster stopped: ${why}`]),
+  )
+})
+
+test('while clusters wait for their windows, one is deleted, and the act is cancelled: every server says why it stays', async () => {
+  await openIn(8, [web!, lone!])
+  const { id } = await waiting([...three, ...single])
+  expect((await admin.call(clusterDelete, { params: { id: lone!.id } })).status).toBe(202)
+  const { id: waited } = await upgradeOf(lone!)
+  await world.until(() => world.operation(waited), hasEnded)
+  backend.clock.advance(15_000)
+  const of = (status: string) => (o: Operation) => o.steps.filter((s) => s.status === status)
+  const after = await world.until(
+    () => world.operation(id),
+    (o) => of('skipped')(o).length > 0,
+  )
+  expect(of('skipped')(after)).toMatchObject([
+    {
+      node_id: single[0]!.id,
+      reason: 'The upgrade of its cluster stopped: The cluster is being deleted',
+    },
+  ])
+  expect(of('waiting')(after)).toHaveLength(three.length)
+  await admin.call(operationCancel, { params: { id } })
+  const end = await world.ended(id)
+  expect(end).toMatchObject({ status: 'cancelled', reason: 'Cancelled after 0 of 4 servers' })
+  expect(of('skipped')(end).map((s) => s.reason)).toEqual(
+    expect.arrayContaining(three.map(() => 'Nothing was changed')),
+  )
+  expect(versions(three)).toEqual(three.map(() => 'v1.13.9'))
+})

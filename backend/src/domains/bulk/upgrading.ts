@@ -9,7 +9,7 @@ import { hasEnded, type Operation, operationTitle, type Step } from '#contract/o
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { type BulkAct, bulkStep } from '#contract/servers/bulk.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { counted, someOf } from '#contract/words.ts'
+import { someOf } from '#contract/words.ts'
 import type { StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import { type Item, NotNow, type Turn } from './turn.ts'
@@ -144,8 +144,8 @@ export function reached(upgrade: Operation, serverId: string): StepChange | null
 }
 
 /**
- * Begins the upgrade of a cluster, and copies what its servers have reached. `sleeps`: it has not
- * begun yet, such as before a maintenance window.
+ * Begins the upgrade of a cluster, and copies what its servers have reached. `sleeps`: it says that
+ * it waits for a maintenance window.
  */
 export function upgrading({ db, operations, clusters }: BulkParts) {
   /** The same for every server. */
@@ -172,20 +172,10 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
       await setAll(turn, lane, { status: 'skipped', reason: 'Cancelled' })
       return 'over'
     }
-    const chosen = new Set(lane.map((one) => one.server_id))
+    const chosen = lane.map((one) => one.server_id)
     const also: Also = async (tx, begun) => {
       const asked = await operations.state(tx, operation.id)
       if (asked?.cancel_requested_at != null) throw new NotNow()
-      const strange = new Set(
-        begun.steps.flatMap((s) =>
-          restarts(s) && s.node_id !== null && !chosen.has(s.node_id) ? [s.node_id] : [],
-        ),
-      )
-      if (strange.size > 0)
-        throw new Problem(
-          'transition_refused',
-          `The upgrade of the cluster would now restart ${counted(strange.size, 'server')} that nobody chose: plan it again`,
-        )
       for (const { server_id } of lane)
         if (!(await store.noteBegun(tx, operation.id, server_id, begun.id))) throw new NotNow()
     }
@@ -200,7 +190,7 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
           confirmed_loss: [],
         },
         job.signal,
-        also,
+        { also, chosen },
       )
       turn.job.passed('bulk-begun')
       return begun.operation
@@ -238,6 +228,7 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
       await operations.steps(tx, operation.id, changes)
     })
     if (hasEnded(upgrade)) return 'over'
-    return act.in_window && upgrade.steps.every((s) => s.status === 'todo') ? 'sleeps' : 'waits'
+    const isAsleep = upgrade.reason !== null && upgrade.steps.every((s) => s.status === 'todo')
+    return act.in_window && isAsleep && !turn.isCancelled ? 'sleeps' : 'waits'
   }
 }

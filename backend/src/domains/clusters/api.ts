@@ -79,16 +79,21 @@ export interface ClusterCondition {
   readonly control_planes: readonly string[]
 }
 
-/**
- * Begins a change of a cluster. `also` runs in the transaction that begins it. @throws Problem as
- * `clusterChange`
- */
+/** A change that is a part of an act on many servers. */
+export interface PartOfMany {
+  /** Runs in the transaction that begins the change. */
+  readonly also: Also
+  /** Ids of the servers that the change may restart, also if it begins days later. */
+  readonly chosen: readonly string[]
+}
+
+/** Begins a change of a cluster. @throws Problem as `clusterChange` */
 export type ClusterRequest = (
   caller: Caller,
   clusterId: string,
   asked: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
-  also?: Also,
+  part?: PartOfMany,
 ) => Promise<{ operation: Operation }>
 
 /**

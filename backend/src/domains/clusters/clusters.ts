@@ -49,6 +49,7 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { ClusterRequest, ServerReset } from './api.ts'
 import {
+  changeQueue,
   clusterQueue,
   type ClusterParts,
   controlPlaneAddresses,
@@ -56,7 +57,7 @@ import {
   memberQueue,
 } from './parts.ts'
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
-import { changeQueue, planChange, viewFor } from './change/planning.ts'
+import { planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
 import { healthWatch } from './health/health-watch.ts'
 import { certificateWatch } from './change/rotate/certificate-watch.ts'

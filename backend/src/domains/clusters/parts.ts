@@ -103,6 +103,8 @@ export async function updateCluster(
 
 /** Queue of clusters; the key is the cluster's id. */
 export const clusterQueue = 'cluster'
+/** Queue of changes of clusters; the key is the cluster's id. */
+export const changeQueue = 'cluster-change'
 /** Queue of servers of clusters; the key is `<cluster id>/<node id>`. */
 export const memberQueue = 'cluster-server'
 /** Queue of clusters whose certificates are looked at; the key is the cluster's id. */

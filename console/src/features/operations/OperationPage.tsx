@@ -80,6 +80,10 @@ function Shown({ operation: o }: { operation: Operation }) {
               o.kind === 'serverBulk' ? 'Servers' : kindOf[target.kind],
               page === null ? target.name : <a href={page}>{target.name}</a>,
             ],
+            o.kind === 'serverBulk' && [
+              'Take part',
+              'Only the servers that were chosen. One that gets their labels later does not.',
+            ],
             ['Requested by', o.created_by],
             ['Requested', <Time key="at" at={o.created_at} />],
             o.starts_at !== null &&

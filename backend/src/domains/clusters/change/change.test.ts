@@ -14,7 +14,7 @@ import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../testing/world.ts'
-import { changeQueue } from './planning.ts'
+import { changeQueue } from '../parts.ts'
 import { upgradeWorld } from './talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: 4 })

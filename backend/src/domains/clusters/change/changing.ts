@@ -12,17 +12,18 @@ import type { Input } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import { no, yes } from '#contract/rule.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
+import { someOf } from '#contract/words.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/api.ts'
-import type { Also } from '../../servers/api.ts'
+import type { PartOfMany } from '../api.ts'
 import { wipesOf } from '../create/retrying.ts'
 import { demandUnheld } from '../held/held.ts'
-import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
+import { changeQueue, type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
-import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
+import { digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
 /**
@@ -31,6 +32,22 @@ import { demandNoLoss } from '../../../http/errors.ts'
 function demandChecks({ checks }: Planned): void {
   const failed = checks.find((c) => !c.ok)
   if (failed) throw new Problem('transition_refused', failed.message)
+}
+
+/**
+ * Refuses a plan that restarts a server that nobody chose, such as one that has joined the cluster
+ * since. `chosen`: null if the change is about the whole cluster. @throws Problem transition_refused
+ */
+export function demandChosen({ groups }: Planned, chosen: readonly string[] | null): void {
+  if (chosen === null) return
+  const strange = groups.flatMap(({ node_id, name, reboots = 'no' }) =>
+    node_id === null || reboots === 'no' || chosen.includes(node_id) ? [] : [name ?? node_id],
+  )
+  if (strange.length > 0)
+    throw new Problem(
+      'transition_refused',
+      `It would restart ${someOf(strange)} as well, which nobody chose: plan it again`,
+    )
 }
 
 /**
@@ -116,7 +133,7 @@ async function requestOnce(
     confirmed_loss: confirmedLoss,
   }: Input<typeof clusterChange>['body'],
   signal: AbortSignal,
-  also?: Also,
+  part?: PartOfMany,
 ): Promise<{ operation: Operation }> {
   const view = await viewFor(parts, id, signal)
   if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, view.state.row)
@@ -127,6 +144,8 @@ async function requestOnce(
       'The cluster has changed since the plan was made: look at the new plan',
     )
   demandChecks(plan)
+  const chosen = part?.chosen ?? null
+  demandChosen(plan, chosen)
   const wipe = canWipe(plan.disks ?? [], confirmed)
   if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
   demandNoLoss(plan.losses ?? [], confirmedLoss)
@@ -156,6 +175,7 @@ async function requestOnce(
         confirmed_disks: confirmed,
         confirmed_loss: confirmedLoss,
         applied_set: appliedSetOf(caller),
+        chosen: chosen && [...chosen],
       },
       steps: stepsOf(plan),
       queue: changeQueue,
@@ -166,7 +186,7 @@ async function requestOnce(
       },
     })
     if (!later) await beginIn(tx, caller, view, { change, confirmed, operationId: operation.id })
-    await also?.(tx, operation)
+    await part?.also(tx, operation)
     return { operation }
   })
 }

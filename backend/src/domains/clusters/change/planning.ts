@@ -24,9 +24,6 @@ import { sharedRacks } from './members/shared-racks.ts'
 import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
 
-/** The queue of changes; its keys are the ids of clusters. */
-export const changeQueue = 'cluster-change'
-
 /**
  * Time limit of a plan, in ms. A user waits for the plan, so machines that don't answer must not
  * delay it for longer.

@@ -13,11 +13,11 @@ import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
-import { type ClusterParts, clusterQueue, updateCluster } from '../parts.ts'
+import { changeQueue, type ClusterParts, clusterQueue, updateCluster } from '../parts.ts'
 import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
-import { beginIn, holdServers } from './changing.ts'
+import { beginIn, demandChosen, holdServers } from './changing.ts'
 import {
   type ChangeTurn,
   patienceMs,
@@ -28,7 +28,7 @@ import {
   waitedMs,
   write,
 } from './frame.ts'
-import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
+import { kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
 import { whileDead } from './shared/dead.ts'
 import { controlPlaneWell, gated, gateStep } from './shared/gate.ts'
@@ -319,7 +319,11 @@ async function argumentsOf(
   parts: ClusterParts,
   clusterId: string,
   { id, kind }: Operation,
-): Promise<Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss' | 'appliedSet'>> {
+): Promise<
+  Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss' | 'appliedSet'> & {
+    readonly chosen: readonly string[] | null
+  }
+> {
   if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
   try {
     const {
@@ -327,6 +331,7 @@ async function argumentsOf(
       confirmed_disks: confirmed,
       confirmed_loss: confirmedLoss,
       applied_set: appliedSet,
+      chosen,
     } = await parts.operations.argumentsOf(parts.db, id, kind)
     const { sealed } = kindOf(operationTable[kind].change)
     return {
@@ -337,6 +342,7 @@ async function argumentsOf(
       confirmed,
       confirmedLoss,
       appliedSet,
+      chosen,
     }
   } catch (error) {
     throw error instanceof z.core.$ZodError ? new Unreadable() : error
@@ -393,12 +399,13 @@ async function beginScheduled(
       'failed',
       'It did not begin: this version of Steelyard cannot read it any more. Plan the change again',
     )
-  const { change, confirmed } = asked
+  const { change, confirmed, chosen } = asked
   const view = await viewOf(parts, state, job.signal)
   try {
     const plan = await planned(view, change)
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
+    demandChosen(plan, chosen)
     await inFence(async (tx) => {
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
       await beginIn(tx, system, view, { change, confirmed, operationId: operation.id })

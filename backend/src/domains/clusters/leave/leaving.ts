@@ -15,6 +15,7 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { ServerReset } from '../api.ts'
 import { demandUnheld } from '../held/held.ts'
 import {
+  changeQueue,
   clusterQueue,
   type ClusterParts,
   type CoreParts,
@@ -336,5 +337,7 @@ export const deleteCluster = (
       event: { name: 'cluster.updated', version: after.version },
     })
     if (!force) await wakeMembers(parts.engine, tx, members)
+    // Scheduled changes end.
+    await parts.engine.wake(tx, changeQueue, id)
     return { operation }
   })

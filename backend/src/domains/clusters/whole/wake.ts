@@ -1,9 +1,14 @@
 import type { Tx } from '../../../db/db.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { sweepQueue } from '../../configurations/api.ts'
-import { changeQueue } from '../change/planning.ts'
-import { certificateQueue, healthQueue } from '../parts.ts'
-import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
+import {
+  certificateQueue,
+  changeQueue,
+  clusterQueue,
+  healthQueue,
+  memberKey,
+  memberQueue,
+} from '../parts.ts'
 import * as store from '../store.ts'
 
 /** Wakes all work on a cluster and its servers. */

@@ -13,7 +13,7 @@ import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { clusterQueue } from '../../parts.ts'
 import { clusterWorld } from '../../testing/world.ts'
-import { changeQueue } from '../planning.ts'
+import { changeQueue } from '../../parts.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: longTests ? 5 : 4, seed: 'upgrade-kubernetes' })

@@ -22,7 +22,7 @@ import { inTransaction } from '../../../../db/db.ts'
 import { snapshotQueue } from '../../../snapshots/parts.ts'
 import { clusterSecrets } from '../../secrets.ts'
 import { clusterWorld } from '../../testing/world.ts'
-import { changeQueue } from '../planning.ts'
+import { changeQueue } from '../../parts.ts'
 
 const world = await clusterWorld({ servers: longTests ? 9 : 6 })
 const { admin, backend, simulator } = world
