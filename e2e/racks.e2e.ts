@@ -1,7 +1,7 @@
 /** A rack of 42 units, by keyboard alone. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rack, rackList, serverPlace } from '#contract/racks/racks.ts'
+import { type Rack, rackList, serverPlace, serverUnplace } from '#contract/racks/racks.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
@@ -132,6 +132,50 @@ test('places are imported as CSV: checked first, then written', async () => {
     [a!, b!].map(({ id }) => installation.call(serverGet, { params: { id } })),
   )
   expect(placed.map(({ placement }) => placement!.unit)).toEqual([2, 1])
+})
+
+test('servers share a chassis, each in a bay that the arrows reach', async () => {
+  const { key, focused, choose, tabTo, type } = keys
+  const [one, two, three, last] = servers as [Server, Server, Server, Server]
+  await installation.call(serverUnplace, { params: { id: last.id } })
+  for (const [i, { id }] of [one, two, three].entries())
+    await installation.call(serverPlace, {
+      params: { id },
+      body: { rack_id: rack.id, unit: 20, height: 2, bay: String(i + 1) },
+    })
+  await page.goto(`/infra/racks/${rack.id}`)
+  await page.getByRole('button', { name: `Actions for ${three.name}` }).click()
+  await page.getByRole('menuitem', { name: 'Place another in its chassis' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Place a server in A-07' })
+  await choose(dialog.getByLabel('Server'), last.name)
+  const bay = dialog.getByRole('textbox', { name: 'Bay' })
+  await tabTo(bay)
+  await type('2')
+  await key('Enter')
+  await dialog
+    .getByText(`${two.name} stands in A-07 at units 20 to 21, bay 2. Give another bay`)
+    .first()
+    .waitFor()
+  await expectAccessible(page, 'a bay that is taken')
+  await shot(page, 'rack-bay-taken')
+  await tabTo(bay, 'Shift+Tab')
+  await key('Control+a')
+  await type('4')
+  await key('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: `20–21 ${last.name} bay 4` }).waitFor()
+  const inBay = (n: number) => shelf(new RegExp(`^Units 20 to 21, bay ${n}: `))
+  await shelf('Unit 22: free').focus()
+  for (const [arrow, n] of [
+    ['ArrowDown', 1],
+    ['ArrowRight', 2],
+    ['ArrowDown', 4],
+    ['ArrowLeft', 3],
+    ['ArrowUp', 1],
+  ] as const) {
+    await key(arrow)
+    await focused(inBay(n))
+  }
 })
 
 test('a rack is accessible and not too wide on a phone and on a desk', async () => {

@@ -17,6 +17,7 @@ export const rackColumns = [
   'unit',
   'height',
   'face',
+  'bay',
 ] as const
 
 export const rackExport = operation('rackExport', 'GET /v1/racks/export', 'servers:read', {
@@ -47,7 +48,7 @@ export const words: Words = {
   },
   bodies: {
     rackImport: {
-      csv: 'server,rack,unit,height\nbrave-otter-042,A-07,12,2\n',
+      csv: 'server,rack,unit,height,bay\nbrave-otter-042,A-07,12,2,left\n',
       dry_run: true,
     },
   },

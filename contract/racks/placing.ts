@@ -1,56 +1,69 @@
-/** Where a server stands in a rack. Units are counted from below, as on the rails of a rack. */
+/** The rules of placing a server in a rack. */
 import * as z from 'zod/mini'
 import { wholeIn } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
+import { chassisOf, type Place, placeSaid, rackFaces, topOf } from './placement.ts'
 
 /** Most units of a rack. The usual ones have 42 to 48 (EIA-310); open frames reach 60. */
 export const mostUnits = 60
 
-/** `both`: the whole depth. `front` and `rear`: half the depth, so that two share a unit. */
-export const rackFaces = ['both', 'front', 'rear'] as const
-export type RackFace = (typeof rackFaces)[number]
-
 const unit = wholeIn(1, mostUnits, `Unit must be a whole number from 1 to ${mostUnits}`)
 const height = wholeIn(1, mostUnits, `Height must be a whole number of units, 1 to ${mostUnits}`)
 
-export const Placement = z.object({
-  rack: z.object({ id: z.uuid(), name: z.string() }),
-  /** The lowest unit that the server takes. */
-  unit: z.int(),
-  /** Number of units. */
-  height: z.int(),
-  face: z.enum(rackFaces),
-})
-export type Placement = z.infer<typeof Placement>
+const bayRule = 'A bay has 1 to 16 letters, digits, spaces, or any of . _ / -, such as 1, A or left'
+/** What is printed on the chassis. */
+export const bayName = z
+  .string(bayRule)
+  .check(
+    z.trim(),
+    z.normalize('NFC'),
+    z.maxLength(16, bayRule),
+    z.regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._/-]*$/u, bayRule),
+  )
 
 export const NewPlacement = z.strictObject({
   rack_id: z.uuid('Choose a rack'),
   unit,
   height: z._default(height, 1),
   face: z._default(z.enum(rackFaces), 'both'),
+  bay: z._default(z.nullable(bayName), null),
 })
 export type NewPlacement = z.infer<typeof NewPlacement>
 
-/** What of a rack a server takes. */
-export type Place = Pick<Placement, 'unit' | 'height' | 'face'>
 export interface Neighbour extends Place {
   readonly name: string
 }
 
-const topOf = ({ unit: lowest, height: units }: Place): number => lowest + units - 1
-
-/** "unit 12", "units 12 to 13", "unit 12, front". */
-export const placeSaid = (place: Place): string =>
-  `${place.height === 1 ? `unit ${place.unit}` : `units ${place.unit} to ${topOf(place)}`}${place.face === 'both' ? '' : `, ${place.face}`}`
-
-/** "A-07, units 12 to 13". */
-export const placementSaid = (placement: Placement): string =>
-  `${placement.rack.name}, ${placeSaid(placement)}`
-
-export const isOverlapping = (a: Place, b: Place): boolean =>
+const isUnitShared = (a: Place, b: Place): boolean =>
   a.unit <= topOf(b) &&
   b.unit <= topOf(a) &&
   (a.face === 'both' || b.face === 'both' || a.face === b.face)
+
+const isSameShelf = (a: Place, b: Place): boolean =>
+  a.unit === b.unit && a.height === b.height && a.face === b.face
+
+/** Bays that differ only in their case are one, as names of racks are. */
+const bayKey = ({ bay }: Place): string | undefined => bay?.toLowerCase()
+
+/** Whether two servers can't both stand there: they share a unit, and aren't in bays of one chassis. */
+const isClash = (a: Place, b: Place): boolean =>
+  isUnitShared(a, b) &&
+  (chassisOf(a) === null || chassisOf(a) !== chassisOf(b) || bayKey(a) === bayKey(b))
+
+/** How the servers could share these units after all. */
+function wayOut(place: Place, other: Neighbour): string {
+  if (!isSameShelf(place, other))
+    return place.bay === null && other.bay === null
+      ? ''
+      : '. The servers of one chassis have the same lowest unit, height and depth'
+  if (other.bay === null)
+    return place.bay === null
+      ? '. If both are in one chassis, give each a bay'
+      : `. If both are in one chassis, give ${other.name} a bay, too`
+  return place.bay === null
+    ? '. Give a bay to put several servers into one chassis'
+    : '. Give another bay'
+}
 
 /** Whether the place is inside the rack. */
 export const fitsRack = (
@@ -65,18 +78,23 @@ export const fitsRack = (
           : `${rack.name} has ${rack.units} units: ${placeSaid(place)} would stand out of it`,
       )
 
-/** @param others the other servers of the rack */
-export function canPlace(
-  rack: { readonly name: string; readonly units: number },
+/**
+ * The first of the other servers of the rack that is in the way, and why; null if the place is free.
+ * `field`: what is to be changed.
+ */
+export function clashOf<N extends Neighbour>(
+  rack: { readonly name: string },
   place: Place,
-  others: Iterable<Neighbour>,
-): Verdict {
-  const fits = fitsRack(rack, place)
-  if (!fits.ok) return fits
+  others: Iterable<N>,
+): { readonly other: N; readonly field: 'unit' | 'bay'; readonly reason: string } | null {
   for (const other of others)
-    if (isOverlapping(place, other))
-      return no(`${other.name} stands in ${rack.name} at ${placeSaid(other)}`)
-  return yes
+    if (isClash(place, other))
+      return {
+        other,
+        field: isSameShelf(place, other) && other.bay !== null ? 'bay' : 'unit',
+        reason: `${other.name} stands in ${rack.name} at ${placeSaid(other)}${wayOut(place, other)}`,
+      }
+  return null
 }
 
 /** Number of units of which nothing is taken. */
@@ -89,3 +107,9 @@ export function freeUnits(units: number, places: Iterable<Place>): number {
 /** A key by which A-2 comes before A-10. */
 export const naturalKey = (name: string): string =>
   name.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(10, '0'))
+
+/** Sorts servers of one place by bay: 2 before 10. */
+export function byBay(a: Pick<Place, 'bay'>, b: Pick<Place, 'bay'>): number {
+  const [one, other] = [naturalKey(a.bay ?? ''), naturalKey(b.bay ?? '')]
+  return one === other ? 0 : one < other ? -1 : 1
+}

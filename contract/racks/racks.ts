@@ -115,7 +115,7 @@ export const serverPlace = operation(
   'servers:write',
   {
     summary:
-      'Record where a server stands: rack, lowest unit, height and face. Nothing is sent to the server. A place that another server takes is refused.',
+      'Record where a server stands: rack, lowest unit, height, face, and its bay if it shares a chassis with other servers. Nothing is sent to the server. A place that another server takes is refused, except another bay of the same chassis.',
     params: byId,
     body: NewPlacement,
     answer: Server,
@@ -159,6 +159,7 @@ export const words: Words = {
     units: 'Number of units.',
     height: 'Number of units that the server takes.',
     face: '`both`: the server takes the whole depth. `front`, `rear`: half of it.',
+    bay: 'Position in a chassis with several servers, such as `1`, `A` or `left`: 1 to 16 letters, digits, spaces or any of `. _ / -`. The servers of one chassis have rack, unit, height and face in common, and a bay each; case makes no difference. Null if the server stands alone.',
   },
   bodies: {
     rackCreate: { datacenter_id: '00000000-0000-4000-8000-000000000001', name: 'A-07', units: 42 },

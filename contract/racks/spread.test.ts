@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { sharedRackWarnings, spreadOverRacks } from './spread.ts'
 
-const at = (name: string, rack: string | null) => ({
+const at = (name: string, rack: string | null, bay: string | null = null, unit = 1) => ({
   name,
-  placement: rack === null ? null : { rack: { id: rack, name: rack } },
+  placement:
+    rack === null
+      ? null
+      : { rack: { id: rack, name: rack }, unit, height: 2, face: 'both' as const, bay },
 })
 
 test('control planes in one rack are named, with what is lost with it', () => {
@@ -24,4 +27,13 @@ test('servers are taken in their order from as many racks as possible', () => {
   expect(names(4)).toEqual(['a', 'c', 'd', 'b'])
   expect(names(9)).toEqual(['a', 'c', 'd', 'b', 'e'])
   expect(names(1, [at('x', 'R1')])).toEqual(['c'])
+})
+
+test('of a rack, servers of different chassis are taken first, and a shared chassis is named', () => {
+  const servers = [at('a', 'R1', '1'), at('b', 'R1', '2'), at('c', 'R1', '1', 9), at('d', 'R1')]
+  expect(spreadOverRacks(servers, 4).map(({ name }) => name)).toEqual(['a', 'c', 'd', 'b'])
+  expect(sharedRackWarnings([...servers.slice(0, 3), at('e', 'R2', '1')])).toEqual([
+    'The control planes a, b and c are in rack R1: without this rack etcd loses its majority, and the cluster is down.',
+    'The control planes a and b are in one chassis (R1, units 1 to 2): they share its power supplies.',
+  ])
 })

@@ -37,7 +37,7 @@ const server = (
   placement:
     rack === undefined
       ? null
-      : { rack: { id: rack, name: rack }, unit: 1, height: 1, face: 'both' },
+      : { rack: { id: rack, name: rack }, unit: 1, height: 1, face: 'both', bay: null },
   hardware: {
     maker: null,
     model: null,

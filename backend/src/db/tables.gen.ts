@@ -792,6 +792,7 @@ export interface Tables {
     labels: DefaultJson<Columns['server.labels']>
     notes: Generated<string>
     quarantine: OptionalJson<Columns['server.quarantine']>
+    rack_bay: string | null
   }
   server_bulk_item: {
     operation_id: string

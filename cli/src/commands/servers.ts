@@ -2,7 +2,7 @@ import { labelsText } from '#contract/labels/changed.ts'
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { quarantineText } from '#contract/servers/quarantine.ts'
-import { placementSaid } from '#contract/racks/placing.ts'
+import { placementSaid } from '#contract/racks/placement.ts'
 import {
   canConfirmServer,
   type ListedServer,

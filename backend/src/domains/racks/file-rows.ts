@@ -1,14 +1,8 @@
 /** Converts places of servers to rows of CSV, and a row to the wanted place. */
 import { counted } from '#contract/words.ts'
 import { rackColumns } from '#contract/racks/files.ts'
-import {
-  mostUnits,
-  naturalKey,
-  type Place,
-  placeSaid,
-  type RackFace,
-  rackFaces,
-} from '#contract/racks/placing.ts'
+import { type Place, placeSaid, type RackFace, rackFaces } from '#contract/racks/placement.ts'
+import { bayName, byBay, mostUnits, naturalKey } from '#contract/racks/placing.ts'
 import { NewRack, usualUnits } from '#contract/racks/racks.ts'
 import type { CsvRecord } from '../../csv/csv.ts'
 import { cellsOf, type Columns, type Trouble } from '../../csv/table.ts'
@@ -44,16 +38,17 @@ export function tableOf(
     ...inOrder.flatMap((rack) => {
       const rackCells = [rack.datacenter_code, rack.name, String(rack.units)]
       const placed = (within.get(rack.id) ?? []).toSorted(
-        (a, b) => b.placement!.unit - a.placement!.unit,
+        (a, b) => b.placement!.unit - a.placement!.unit || byBay(a.placement!, b.placement!),
       )
       return placed.length === 0
-        ? [['', '', '', ...rackCells, '', '', '']]
+        ? [['', '', '', ...rackCells, '', '', '', '']]
         : placed.map((server) => [
             ...serverCells(server),
             ...rackCells,
             String(server.placement!.unit),
             String(server.placement!.height),
             server.placement!.face,
+            server.placement!.bay ?? '',
           ])
     }),
     ...(within.get(null) ?? [])
@@ -61,7 +56,7 @@ export function tableOf(
       .map((server) => [
         ...serverCells(server),
         codes.get(server.datacenter_id ?? '') ?? '',
-        ...Array<string>(5).fill(''),
+        ...Array<string>(6).fill(''),
       ]),
   ]
 }
@@ -126,12 +121,13 @@ export function rowReader({ servers, racks, datacenters }: Known) {
       return { line, name: '', server: null, rack: null, place: null, troubles }
     }
     const cell = (column: Column): string => given.get(column) ?? ''
+    const hasBays = given.has('bay')
 
     const server = serverOf()
     const rack = rackOf(server)
     const place = server && rack ? placeOf(server) : null
     if (place === null)
-      for (const column of ['unit', 'height', 'face'] as const)
+      for (const column of ['unit', 'height', 'face', 'bay'] as const)
         if (cell(column) !== '' && troubles.length === 0)
           wrong(
             column,
@@ -217,10 +213,22 @@ export function rowReader({ servers, racks, datacenters }: Known) {
       const face: RackFace | undefined =
         text === '' ? (placement?.face ?? 'both') : rackFaces.find((one) => one === text)
       if (face === undefined) wrong('face', `Enter ${rackFaces.join(', ')}`)
+      const bay = bayOf(placement?.bay ?? null)
       if (unit === null) wrong('unit', 'Enter the lowest unit that the server takes')
-      return typeof unit === 'number' && height !== false && face !== undefined
-        ? { unit, height: height ?? placement?.height ?? 1, face }
+      return typeof unit === 'number' && height !== false && face !== undefined && bay !== false
+        ? { unit, height: height ?? placement?.height ?? 1, face, bay }
         : null
+    }
+
+    /** An empty cell is no bay. A file without the column leaves bays as they are. */
+    function bayOf(now: string | null): string | null | false {
+      const text = cell('bay')
+      if (!hasBays) return now
+      if (text === '') return null
+      const read = bayName.safeParse(text)
+      if (read.success) return read.data
+      wrong('bay', read.error.issues[0]!.message)
+      return false
     }
 
     /** A whole number from 1 to 60; null if the cell is empty, false after a problem. */

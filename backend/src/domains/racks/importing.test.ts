@@ -38,7 +38,15 @@ const place = (id: string, rackId: string, unit: number) =>
   operator.call(serverPlace, { params: { id }, body: { rack_id: rackId, unit } })
 const placeOf = async (id: string) => {
   const placement = (await operator.call(serverGet, { params: { id } })).answer!.placement
-  return placement && [placement.rack.name, placement.unit, placement.height, placement.face]
+  return (
+    placement && [
+      placement.rack.name,
+      placement.unit,
+      placement.height,
+      placement.face,
+      ...(placement.bay === null ? [] : [placement.bay]),
+    ]
+  )
 }
 const lines = (...rows: string[]) => `${rows.join('\r\n')}\r\n`
 const bring = async (csv: string, dry_run = false) =>
@@ -98,11 +106,11 @@ test('an export that is imported unchanged changes nothing', async () => {
   const csv = (await operator.call(rackExport, { query })).answer!
   const own = csv.split('\r\n').filter((line) => /E-9|E-10|out-free|^id/.test(line))
   expect(own.map((line) => line.replace(/^[0-9a-f-]{36}/, 'ID'))).toEqual([
-    'id,server,serial,datacenter,rack,rack_units,unit,height,face',
-    ',,,PL-POZ-1,E-9,42,,,',
-    expect.stringMatching(/^ID,out-high,.*,PL-POZ-1,E-10,42,40,1,both$/),
-    expect.stringMatching(/^ID,out-low,.*,PL-POZ-1,E-10,42,1,1,both$/),
-    expect.stringMatching(/^ID,out-free,.*,PL-POZ-1,,,,,$/),
+    'id,server,serial,datacenter,rack,rack_units,unit,height,face,bay',
+    ',,,PL-POZ-1,E-9,42,,,,',
+    expect.stringMatching(/^ID,out-high,.*,PL-POZ-1,E-10,42,40,1,both,$/),
+    expect.stringMatching(/^ID,out-low,.*,PL-POZ-1,E-10,42,1,1,both,$/),
+    expect.stringMatching(/^ID,out-free,.*,PL-POZ-1,,,,,,$/),
   ])
   const again = await bring(csv)
   expect(again.problems).toEqual([])
@@ -123,6 +131,46 @@ test('servers exchange their places, and one is taken out', async () => {
     ['S-1', 2, 1, 'both'],
     ['S-1', 1, 1, 'both'],
     null,
+  ])
+})
+
+test('servers are put into bays of one chassis, and a file without the column keeps them', async () => {
+  await rack('B-1')
+  const ids = [await server('bay-a'), await server('bay-b'), await server('bay-c')]
+  await server('bay-d')
+  const placed = () => Promise.all(ids.map(placeOf))
+  const file = (...rows: string[]) => lines('server,rack,unit,height,bay', ...rows)
+  expect(
+    await problems(file('bay-a,B-1,3,2,1', 'bay-b,B-1,3,2,1', 'bay-c,B-1,3,1,2', 'bay-d,,,,7')),
+  ).toEqual([
+    '3 bay: Line 2 puts bay-a into the same chassis: give each another bay',
+    '4 unit: Line 2 puts bay-a at a place that overlaps',
+    '5 bay: A server in no rack has no bay. Name its rack, or leave the cell empty',
+  ])
+  expect(await problems(file('bay-a,B-1,3,2,~'))).toEqual([
+    expect.stringMatching(/^2 bay: A bay has 1 to 16 letters/),
+  ])
+  const chassis = file('bay-a,B-1,3,2,1', 'bay-b,B-1,3,2,2', 'bay-c,B-1,3,2,10')
+  expect((await bring(chassis)).rows.map(({ place: at }) => at)).toEqual([
+    'B-1, units 3 to 4, bay 1',
+    'B-1, units 3 to 4, bay 2',
+    'B-1, units 3 to 4, bay 10',
+  ])
+  const csv = (await operator.call(rackExport, { query: {} })).answer!
+  expect(csv.split('\r\n').flatMap((line) => /bay-\w.*both,(.*)$/.exec(line)?.[1] ?? [])).toEqual([
+    '1',
+    '2',
+    '10',
+  ])
+  expect(new Set((await bring(csv)).rows.map(({ does }) => does))).toEqual(new Set(['nothing']))
+  await bring(lines('server,rack,unit', 'bay-a,B-1,5', 'bay-b,B-1,5', 'bay-c,B-1,5'))
+  expect(await placed()).toEqual(['1', '2', '10'].map((bay) => ['B-1', 5, 2, 'both', bay]))
+  const apart = await bring(file('bay-a,B-1,5,2,2', 'bay-b,B-1,5,2,1', 'bay-c,B-1,7,2,'))
+  expect(apart.problems).toEqual([])
+  expect(await placed()).toEqual([
+    ['B-1', 5, 2, 'both', '2'],
+    ['B-1', 5, 2, 'both', '1'],
+    ['B-1', 7, 2, 'both'],
   ])
 })
 
@@ -197,7 +245,7 @@ test('every other problem is reported with its line and column', async () => {
     '17 unit: A row without a server has no unit',
   ])
   expect(await problems('server,place\nfound,1\n')).toEqual([
-    '1 -: There is no column "place". Columns are id, server, serial, datacenter, rack, rack_units, unit, height, face',
+    '1 -: There is no column "place". Columns are id, server, serial, datacenter, rack, rack_units, unit, height, face, bay',
     '1 -: The column rack is missing',
   ])
 })
@@ -214,6 +262,6 @@ test('of files for the same places that come at once, no overlap remains', async
   expect(answers.map(({ status }) => status).every((s) => s === 200 || s === 409)).toBe(true)
   expect(answers.some(({ answer }) => answer?.written)).toBe(true)
   const csv = (await operator.call(rackExport, { query: {} })).answer!
-  const units = csv.split('\r\n').flatMap((line) => /,C-1,42,(\d+),1,both$/.exec(line)?.[1] ?? [])
+  const units = csv.split('\r\n').flatMap((line) => /,C-1,42,(\d+),1,both,$/.exec(line)?.[1] ?? [])
   expect(units.toSorted()).toEqual(['1', '2', '3', '4', '5', '6'])
 })

@@ -5,7 +5,7 @@
 import type { Answer, Input } from '#contract/operation.ts'
 import type { ImportProblem } from '#contract/csv/imports.ts'
 import type { rackImport } from '#contract/racks/files.ts'
-import { canPlace, isOverlapping, type Neighbour } from '#contract/racks/placing.ts'
+import { clashOf, fitsRack, type Neighbour } from '#contract/racks/placing.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { readTable } from '../../csv/table.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -33,7 +33,8 @@ const isThere = ({ server, rack, place }: FileRow): boolean => {
     now.rack.id === rack.id &&
     now.unit === place.unit &&
     now.height === place.height &&
-    now.face === place.face
+    now.face === place.face &&
+    now.bay === place.bay
   )
 }
 
@@ -66,21 +67,18 @@ function clashes(rows: readonly FileRow[], standing: readonly Standing[]): Impor
   for (const { line, server, rack, place } of rows) {
     if (server === null || rack === null || place === null) continue
     const others = taken(rack.id ?? rackKey(rack.datacenter_id, rack.name))
-    const verdict = canPlace(rack, place, [])
-    const other = others.find((one) => isOverlapping(one, place))
-    if (!verdict.ok) problems.push({ line, column: 'unit', message: verdict.reason })
-    else if (other) {
-      const sentence = canPlace(rack, place, [other])
-      if (!sentence.ok)
-        problems.push({
-          line,
-          column: 'unit',
-          message:
-            other.line === null
-              ? sentence.reason
-              : `Line ${other.line} puts ${other.name} at a place that overlaps`,
-        })
-    }
+    const fits = fitsRack(rack, place)
+    const clash = fits.ok ? clashOf(rack, place, others) : null
+    if (!fits.ok) problems.push({ line, column: 'unit', message: fits.reason })
+    else if (clash !== null)
+      problems.push({
+        line,
+        column: clash.field,
+        message:
+          clash.other.line === null
+            ? clash.reason
+            : `Line ${clash.other.line} puts ${clash.other.name} ${clash.field === 'bay' ? 'into the same chassis: give each another bay' : 'at a place that overlaps'}`,
+      })
     others.push({ name: server.name, line, ...place })
   }
   return problems

@@ -102,7 +102,13 @@ test('a name is unique in its datacenter, whatever its case', async () => {
 test('a placed server shows its place in lists, on its page, in its history and in the audit log', async () => {
   const [rackId, id] = [await rack('B-1'), await server('calm-otter-101')]
   const { answer } = await place(id, rackId, 12, { height: 2 })
-  const placement = { rack: { id: rackId, name: 'B-1' }, unit: 12, height: 2, face: 'both' }
+  const placement = {
+    rack: { id: rackId, name: 'B-1' },
+    unit: 12,
+    height: 2,
+    face: 'both',
+    bay: null,
+  }
   expect(answer!.placement).toEqual(placement)
   const listed = await operator.call(serverRows, { query: { rack: rackId, fields: 'list' } })
   expect(listed.answer!.items).toMatchObject([{ name: 'calm-otter-101', placement }])
@@ -185,6 +191,62 @@ test('two servers of half the depth share a unit, one at each face', async () =>
   expect(answer).toMatchObject({ servers: 2, free_units: 41 })
 })
 
+test('servers of one chassis share its units, each in a bay of its own', async () => {
+  const rackId = await rack('J-1', { units: 20 })
+  const [first, second, third] = [
+    await server('calm-otter-901'),
+    await server('calm-otter-902'),
+    await server('calm-otter-903'),
+  ]
+  const put = (id: string, bay: string | null, more: object = {}, unit = 12) =>
+    place(id, rackId, unit, { height: 2, bay, ...more })
+  expect((await put(first, null)).status).toBe(200)
+  const refused = async (...asked: Parameters<typeof put>) => (await put(...asked)).problem
+  const there = 'calm-otter-901 stands in J-1 at units 12 to 13'
+  expect((await refused(second, null))!.error).toBe(
+    `${there}. If both are in one chassis, give each a bay`,
+  )
+  expect((await refused(second, '2'))!.error).toBe(
+    `${there}. If both are in one chassis, give calm-otter-901 a bay, too`,
+  )
+  expect((await put(first, ' Left ')).answer!.placement).toMatchObject({ bay: 'Left' })
+  const give = `${there}, bay Left. Give a bay to put several servers into one chassis`
+  expect(await refused(second, null)).toMatchObject({ error: give, fields: { bay: give } })
+  const another = `${there}, bay Left. Give another bay`
+  expect(await refused(second, 'left')).toMatchObject({
+    error: another,
+    fields: { bay: another },
+    related: { id: first },
+  })
+  const common = `${there}, bay Left. The servers of one chassis have the same lowest unit, height and depth`
+  expect(await refused(second, 'right', { height: 1 })).toMatchObject({
+    error: common,
+    fields: { unit: common },
+  })
+  expect((await refused(second, 'right', { face: 'rear' }))!.error).toBe(common)
+  expect((await refused(second, 'right', {}, 13))!.error).toBe(common)
+  expect((await put(second, 'right')).status).toBe(200)
+  expect((await put(third, null, {}, 11)).problem!.code).toBe('conflict')
+  const { answer } = await operator.call(rackUpdate, {
+    params: { id: rackId },
+    body: { name: 'J-01', units: 13 },
+  })
+  expect(answer).toMatchObject({ servers: 2, free_units: 11 })
+  const { answer: listed } = await operator.call(serverRows, {
+    query: { rack: rackId, sort: 'rack', fields: 'list' },
+  })
+  expect(listed!.items.map(({ placement: p }) => [p!.rack.name, p!.unit, p!.bay])).toEqual([
+    ['J-01', 12, 'Left'],
+    ['J-01', 12, 'right'],
+  ])
+  for (const bay of ['', ' ', 'x'.repeat(17), '-1', 'a,b', 'a\nb', 'a\u200bb', '=1'])
+    expect(await refused(third, bay)).toMatchObject({
+      code: 'invalid',
+      fields: { bay: expect.stringMatching(/^A bay has 1 to 16 letters, digits, spaces, /) },
+    })
+  expect(await placementOf(third)).toBeNull()
+})
+
 test('a rack with servers is not removed, and not made lower than they stand', async () => {
   const [rackId, id] = [await rack('E-1'), await server('calm-otter-401')]
   await place(id, rackId, 40, { height: 2 })
@@ -230,17 +292,23 @@ test('the empty racks of a datacenter are removed with it', async () => {
   expect((await operator.call(rackGet, { params: { id } })).status).toBe(404)
 })
 
-test('of fifty placements at once, no two overlap, and each refusal names the holder of the place', async () => {
+test('of fifty placements at once, no two overlap outside of a chassis, and each refusal names the holder of the place', async () => {
   const rackId = await rack('G-1')
   const ids = await Promise.all(
     Array.from({ length: 50 }, (_, i) => server(`calm-otter-${600 + i}`)),
   )
   const answers = await Promise.all(
-    ids.map((id, i) => place(id, rackId, (i % 10) * 4 + 1 + (i % 2), { height: 1 + (i % 3) })),
+    ids.map((id, i) => {
+      const bay = ['a', 'b', 'A', null, 'c'][Math.floor(i / 10)]
+      const unit = (i % 10) * 4 + 1
+      return bay === 'c'
+        ? place(id, rackId, unit + 1, { bay })
+        : place(id, rackId, unit, { height: 2, bay })
+    }),
   )
   const placed = answers.filter(({ status }) => status === 200)
   const refused = answers.filter(({ status }) => status !== 200)
-  expect(placed.length).toBeGreaterThanOrEqual(10)
+  expect(placed.length).toBeGreaterThan(10)
   for (const { problem } of refused)
     expect(problem).toMatchObject({
       code: 'conflict',
@@ -248,6 +316,7 @@ test('of fifty placements at once, no two overlap, and each refusal names the ho
     })
   const { rows } = await sql`select a.name, b.name from server a join server b on a.id < b.id
     and a.rack_id = b.rack_id and int4range(a.rack_unit, a.rack_unit + a.rack_height) && int4range(b.rack_unit, b.rack_unit + b.rack_height)
+    and ((a.rack_unit, a.rack_height) = (b.rack_unit, b.rack_height) and lower(a.rack_bay) <> lower(b.rack_bay)) is not true
     where a.rack_id = ${rackId}`.execute(backend.platform.db)
   expect(rows).toEqual([])
   const { answer } = await operator.call(rackGet, { params: { id: rackId } })
@@ -259,13 +328,21 @@ test('the database refuses an overlap, a rack of another datacenter and a unit o
   const rackId = await rack('H-1', { units: 10 })
   const [one, other] = [await server('calm-otter-701'), await server('calm-otter-702')]
   await place(one, rackId, 5)
-  const write = (id: string, unit: number, height: number, units: number) =>
-    sql`update server set rack_id = ${rackId}, rack_unit = ${unit}, rack_height = ${height}, rack_face = 'both', rack_units = ${units} where id = ${id}`.execute(
+  const write = (id: string, unit: number, height: number, units: number, bay?: string) =>
+    sql`update server set rack_id = ${rackId}, rack_unit = ${unit}, rack_height = ${height}, rack_face = 'both', rack_units = ${units}, rack_bay = ${bay ?? null} where id = ${id}`.execute(
       db,
     )
   await expect(write(other, 4, 2, 10)).rejects.toThrow('server_place')
   await expect(write(other, 10, 2, 10)).rejects.toThrow('server_within_rack')
   await expect(write(other, 11, 1, 42)).rejects.toThrow('server_rack_units')
+  await expect(write(other, 5, 1, 10, '2')).rejects.toThrow('server_place')
+  await write(one, 5, 1, 10, 'a')
+  await expect(write(other, 5, 1, 10)).rejects.toThrow('server_place')
+  await expect(write(other, 4, 2, 10, 'b')).rejects.toThrow('server_place')
+  await expect(write(other, 5, 1, 10, 'A')).rejects.toThrow('server_place_bay')
+  await write(other, 5, 1, 10, 'b')
+  const nowhere = sql`update server set rack_id = null, rack_unit = null, rack_height = null, rack_face = null, rack_units = null where id = ${one}`
+  await expect(nowhere.execute(db)).rejects.toThrow('server_bay')
   const far = await server('calm-otter-703', 'WAW')
   await expect(write(far, 1, 1, 10)).rejects.toThrow('server_rack_datacenter')
 })

@@ -8,7 +8,7 @@ import { memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { rackExport, rackImport } from '#contract/racks/files.ts'
-import { canPlace, fitsRack, type NewPlacement } from '#contract/racks/placing.ts'
+import { clashOf, fitsRack, type NewPlacement } from '#contract/racks/placing.ts'
 import {
   canRemoveRack,
   type NewRack,
@@ -163,25 +163,24 @@ export function racks(parts: RackParts): Domain {
           throw new Problem('conflict', sentence, { rack_id: sentence })
         }
         const others = neighbours(await servers.standingIn(tx, rack_id), id)
-        const verdict = canPlace(rack, place, others)
-        if (!verdict.ok) {
-          const taker = others.find((other) => !canPlace(rack, place, [other]).ok)
-          throw new Problem(
-            'conflict',
-            verdict.reason,
-            { unit: verdict.reason },
-            undefined,
-            taker && fitsRack(rack, place).ok
-              ? { kind: 'server', id: taker.id, name: taker.name }
-              : undefined,
-          )
+        const fits = fitsRack(rack, place)
+        if (!fits.ok) throw new Problem('conflict', fits.reason, { unit: fits.reason })
+        const clash = clashOf(rack, place, others)
+        if (clash !== null) {
+          const { other, field, reason } = clash
+          throw new Problem('conflict', reason, { [field]: reason }, undefined, {
+            kind: 'server',
+            id: other.id,
+            name: other.name,
+          })
         }
         const { placement } = server
         const isThere =
           placement?.rack.id === rack_id &&
           placement.unit === place.unit &&
           placement.height === place.height &&
-          placement.face === place.face
+          placement.face === place.face &&
+          placement.bay === place.bay
         if (!isThere) await servers.place(tx, caller, [{ id, to: { ...place, rack } }])
       })
       return servers.get(id)

@@ -10,7 +10,7 @@ const columnsOf = {
   status: ['status'],
   address: ['address'],
   datacenter: ['datacenter_code'],
-  placement: ['rack_id', 'rack_name', 'rack_unit', 'rack_height', 'rack_face'],
+  placement: ['rack_id', 'rack_name', 'rack_unit', 'rack_height', 'rack_face', 'rack_bay'],
   cluster: ['cluster_id', 'cluster_name'],
   role: ['type'],
   reachable: ['reachable'],

@@ -1,5 +1,5 @@
 /** Where servers stand in the racks of their datacenter. The domain of the racks decides that. */
-import { placementSaid } from '#contract/racks/placing.ts'
+import { placementSaid } from '#contract/racks/placement.ts'
 import { happened } from '../../history.ts'
 import type { Platform } from '../../platform.ts'
 import type { Placements, Standing } from './api.ts'
@@ -54,6 +54,7 @@ export const placing = ({
             rack_unit: to.unit,
             rack_height: to.height,
             rack_face: to.face,
+            rack_bay: to.bay,
             rack_units: to.rack.units,
           }),
     }))

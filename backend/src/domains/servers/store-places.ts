@@ -22,6 +22,7 @@ const placed = (on: Db | Tx) =>
       'server.rack_unit',
       'server.rack_height',
       'server.rack_face',
+      'server.rack_bay',
       'rack.name as rack_name',
     ])
     .where('server.status', '<>', 'deleted')
@@ -46,6 +47,7 @@ export interface PlaceColumns {
   readonly rack_unit: number | null
   readonly rack_height: number | null
   readonly rack_face: 'both' | 'front' | 'rear' | null
+  readonly rack_bay: string | null
   readonly rack_units: number | null
 }
 
@@ -65,9 +67,9 @@ export async function write(
       .where('id', '=', sql<string>`any(${places.map(({ id }) => id)}::uuid[])`)
       .execute()
   const { rows } = await sql<{ id: string; version: number }>`
-    update server set rack_id = p.rack_id, rack_unit = p.rack_unit, rack_height = p.rack_height, rack_face = p.rack_face, rack_units = p.rack_units,
+    update server set rack_id = p.rack_id, rack_unit = p.rack_unit, rack_height = p.rack_height, rack_face = p.rack_face, rack_bay = p.rack_bay, rack_units = p.rack_units,
       version = version + 1, updated_at = ${at}
-    from json_to_recordset(${JSON.stringify(places)}) as p (id uuid, rack_id uuid, rack_unit int, rack_height int, rack_face text, rack_units int)
+    from json_to_recordset(${JSON.stringify(places)}) as p (id uuid, rack_id uuid, rack_unit int, rack_height int, rack_face text, rack_bay text, rack_units int)
     where server.id = p.id returning server.id, server.version`.execute(tx)
   return new Map(rows.map(({ id, version }) => [id, version]))
 }

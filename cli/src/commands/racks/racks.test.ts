@@ -33,9 +33,9 @@ const aRack = (more: Partial<Rack> = {}): Rack => ({
   updated_at: at,
   ...more,
 })
-const placed = (n: number, name: string, unit: number, height = 1) => ({
+const placed = (n: number, name: string, unit: number, height = 1, bay: string | null = null) => ({
   ...aServer({ id: id(n), name }),
-  placement: { rack: { id: id(70), name: 'A-07' }, unit, height, face: 'both' as const },
+  placement: { rack: { id: id(70), name: 'A-07' }, unit, height, face: 'both' as const, bay },
 })
 
 async function started() {
@@ -66,19 +66,22 @@ test('racks are listed with what is wrong in them', async () => {
 
 test('a rack is shown from above, with its free units joined', async () => {
   const { api, cli } = await started()
-  api.on(serverRows, () => pageOf([placed(1, 'low', 1), placed(2, 'high', 4, 2)]))
+  api.on(serverRows, () =>
+    pageOf([placed(1, 'low', 1), placed(2, 'tenth', 4, 2, '10'), placed(3, 'second', 4, 2, '2')]),
+  )
   const { out } = await cli.run('rack show A-07')
   const rows = out
     .split('\n\n')[1]!
     .trimEnd()
     .split('\n')
-    .map((line) => line.trim().split(/\s+/).slice(0, 2))
+    .map((line) => line.trim().split(/\s+/).slice(0, 4))
   expect(rows).toEqual([
-    ['UNITS', 'SERVER'],
-    ['6', 'free'],
-    ['4-5', 'high'],
-    ['2-3', 'free'],
-    ['1', 'low'],
+    ['UNITS', 'SERVER', 'FACE', 'BAY'],
+    ['6', 'free', '-', '-'],
+    ['4-5', 'second', '-', '2'],
+    ['4-5', 'tenth', '-', '10'],
+    ['2-3', 'free', '-', '-'],
+    ['1', 'low', '-', '-'],
   ])
 })
 
@@ -116,6 +119,11 @@ test('a server is placed and taken out, and a refusal is shown', async () => {
     unit: 2,
     height: 2,
   })
+  api.on(serverPlace, () => placed(1, 'brave-otter-042', 2, 2, 'left'))
+  expect(
+    (await cli.run('rack place brave-otter-042 A-07 --unit 2 --height 2 --bay left')).out,
+  ).toBe('brave-otter-042 stands in A-07 at units 2 to 3, bay left\n')
+  expect(api.callsOf(serverPlace)[1]!.body).toMatchObject({ unit: 2, bay: 'left' })
   expect((await cli.run('rack take-out brave-otter-042')).out).toBe(
     'brave-otter-042 stands in no rack\n',
   )

@@ -1,4 +1,5 @@
-import { placeSaid, rackFaces } from '#contract/racks/placing.ts'
+import { placeSaid, rackFaces } from '#contract/racks/placement.ts'
+import { byBay } from '#contract/racks/placing.ts'
 import {
   type Rack,
   rackCreate,
@@ -38,7 +39,7 @@ function shelvesOf({ units }: Rack, servers: readonly ListedServer[]): Shelf[] {
       else shelves.push({ top: unit, bottom: unit, server: null })
       continue
     }
-    for (const server of here)
+    for (const server of here.toSorted((a, b) => byBay(a.placement!, b.placement!)))
       if (server.placement!.unit + server.placement!.height - 1 === unit)
         shelves.push({ top: unit, bottom: server.placement!.unit, server })
   }
@@ -59,6 +60,7 @@ const shelfColumns: readonly Column<Shelf>[] = [
     text: ({ server }) =>
       server?.placement && server.placement.face !== 'both' ? server.placement.face : '',
   },
+  { title: 'BAY', text: ({ server }) => server?.placement?.bay ?? '' },
   {
     title: 'ROLE',
     text: ({ server }) => (server && server.type !== 'unknown' ? words(server.type) : ''),
@@ -178,8 +180,16 @@ export const rackCommands: Command[] = [
         help: 'Front or rear, if it takes half of the depth; both by default',
         choices: rackFaces,
       },
+      bay: {
+        kind: 'text',
+        value: 'BAY',
+        help: 'Its position in a chassis with several servers, such as 1, A or left; they have unit and height in common',
+      },
     },
-    examples: ['rack place brave-otter-042 A-07 --unit 12 --height 2'],
+    examples: [
+      'rack place brave-otter-042 A-07 --unit 12 --height 2',
+      'rack place brave-otter-042 A-07 --unit 12 --height 2 --bay 1',
+    ],
     async run({ api, show }, { operands, options }) {
       if (options.unit === undefined) throw new CliError('usage', 'Give --unit')
       const placed = await api.call(serverPlace, {
@@ -187,7 +197,7 @@ export const rackCommands: Command[] = [
         body: {
           rack_id: await noun.idOf(api, noun.rack, operands.rack),
           unit: options.unit,
-          ...given({ height: options.height, face: options.face }),
+          ...given({ height: options.height, face: options.face, bay: options.bay }),
         },
       })
       show(placed, ({ name, placement }) =>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { NewPlacement, placementSaid, rackFaces } from '#contract/racks/placing.ts'
+import { type Place, placementSaid, rackFaces } from '#contract/racks/placement.ts'
+import { NewPlacement } from '#contract/racks/placing.ts'
 import { type Rack, serverPlace } from '#contract/racks/racks.ts'
 import { type ListedServer, serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
@@ -20,6 +21,7 @@ interface Typed {
   unit: string
   height: string
   face: string
+  bay: string
 }
 const { Text, Choose } = fieldsFor<Typed>()
 
@@ -29,12 +31,13 @@ const faces = { both: 'Whole depth', front: 'Front half', rear: 'Rear half' } as
 export default function PlaceDialog({
   rack,
   server,
-  unit,
+  place: { unit = 1, height = 1, face = 'both', bay = null },
 }: {
   rack: Rack
   /** The server that is moved; null if one is to be chosen. */
   server: ListedServer | null
-  unit: number
+  /** What the form begins with. */
+  place: Partial<Place>
 }) {
   const { close } = useDialog()
   const { data } = useQuery({
@@ -48,8 +51,9 @@ export default function PlaceDialog({
     initial: {
       server: server?.id ?? '',
       unit: String(unit),
-      height: String(server?.placement?.height ?? 1),
-      face: server?.placement?.face ?? 'both',
+      height: String(height),
+      face,
+      bay: bay ?? '',
     },
     read: (typed: Typed) => {
       const read = readBy(
@@ -59,6 +63,7 @@ export default function PlaceDialog({
           unit: wholeOf(typed.unit),
           height: wholeOf(typed.height),
           face: typed.face,
+          bay: typed.bay.trim() === '' ? null : typed.bay,
         },
         typed.server === '' ? { server: 'Choose a server' } : {},
       )
@@ -94,6 +99,7 @@ export default function PlaceDialog({
             '--height',
             values.height,
             ...(values.face === 'both' ? [] : ['--face', values.face]),
+            ...(values.bay.trim() === '' ? [] : ['--bay', values.bay.trim()]),
           ])}
           api={curlOf(
             serverPlace,
@@ -131,6 +137,13 @@ export default function PlaceDialog({
         name="face"
         label="Depth"
         options={rackFaces.map((face) => ({ value: face, text: faces[face] }))}
+      />
+      <Text
+        name="bay"
+        label="Bay"
+        optional
+        hint="Only in a chassis with several servers: what is printed there, such as 1 or left"
+        maxLength={16}
       />
     </FormDialog>
   )

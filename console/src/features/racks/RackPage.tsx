@@ -50,7 +50,7 @@ function Shown({ rack, servers }: { rack: Rack; servers: readonly ListedServer[]
   useCommands(`Act on ${rack.name}`, actions)
   const shelves = useMemo(() => shelvesOf(rack.units, servers), [rack.units, servers])
   const may = mayPlace()
-  const place = (unit: number) => placeServer({ rack, server: null, unit })
+  const place = (unit: number) => placeServer({ rack, server: null, place: { unit } })
   const open = ({ server, unit }: Shelf) => {
     if (server) void navigate(paths.server(server.id))
     else if (may.ok) void place(unit)
@@ -153,11 +153,12 @@ function columnsOf(rack: Rack): readonly PlainColumn<Row>[] {
               {isGap(row) ? `${counted(row.top - row.bottom + 1, 'unit')} free` : ''}
             </span>
           )
-        const face = of.placement?.face ?? 'both'
+        const { face = 'both', bay = null } = of.placement ?? {}
         return (
           <span className={css['who']}>
             <a href={paths.server(of.id)}>{of.name}</a>
             {face !== 'both' && <span className="t3"> {face}</span>}
+            {bay !== null && <span className="t3"> bay {bay}</span>}
             {of.finding && <FindingMark finding={of.finding} />}
           </span>
         )
@@ -198,7 +199,7 @@ function columnsOf(rack: Rack): readonly PlainColumn<Row>[] {
             size="small"
             label={`Place a server at unit ${row.bottom}`}
             can={mayPlace()}
-            onClick={() => void placeServer({ rack, server: null, unit: row.bottom })}
+            onClick={() => void placeServer({ rack, server: null, place: { unit: row.bottom } })}
           />
         )
       },

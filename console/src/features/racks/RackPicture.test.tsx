@@ -24,6 +24,7 @@ const servers = Array.from(
         unit: i < 6 ? 2 * i + 1 : i + 7,
         height: i < 6 ? 2 : 1,
         face: 'both',
+        bay: null,
       },
     }) as unknown as ListedServer,
 )

@@ -1,15 +1,10 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import type { Rack } from '#contract/racks/racks.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
 import { cx } from '../../ui/cx.ts'
 import css from './Racks.module.css'
-import { letterOf, type Shelf, shelfSaid, stepFrom, toneOf } from './rack-shelves.ts'
-
-/** Measures of the drawing. */
-/** Above the 24 px that a target must have (WCAG 2.5.8) where the picture is drawn 5 % smaller. */
-const unitHeight = 26
-const width = 280
-const rail = 26
-const inner = width - 2 * rail
+import { type Box, boxesOf, edge, rail, stepFrom, unitHeight, width } from './rack-boxes.ts'
+import { letterOf, type Shelf, shelfSaid, toneOf } from './rack-shelves.ts'
 
 interface RackPictureProps {
   rack: Rack
@@ -22,15 +17,17 @@ interface RackPictureProps {
 
 /**
  * A rack from its front. Each server and each free unit is a button: arrows, Home and End move, Enter
- * opens. A server of half the depth takes the left half at the front, the right half at the rear.
+ * opens. A server of half the depth takes the left half at the front, the right half at the rear;
+ * the servers of one chassis are a grid.
  */
 export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackPictureProps) {
   const [at, setAt] = useState(0)
   const picture = useRef<SVGSVGElement>(null)
+  const boxes = boxesOf(rack.units, shelves)
   const reached = Math.min(at, shelves.length - 1)
   const onKeyDown = (event: KeyboardEvent<SVGElement>) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return
-    const to = stepFrom(reached, event.key, shelves.length)
+    const to = stepFrom(boxes, reached, event.key)
     if (to !== null) {
       setAt(to)
       picture.current?.querySelector<SVGElement>(`[data-shelf="${to}"]`)?.focus()
@@ -42,7 +39,7 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
     <svg
       ref={picture}
       className={css['picture']}
-      viewBox={`0 0 ${width} ${rack.units * unitHeight + 8}`}
+      viewBox={`0 0 ${width} ${rack.units * unitHeight + 2 * edge}`}
       role="group"
       aria-label={`Rack ${rack.name}, from above to below`}
       onKeyDown={onKeyDown}
@@ -52,7 +49,7 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
         x="0.5"
         y="0.5"
         width={width - 1}
-        height={rack.units * unitHeight + 7}
+        height={rack.units * unitHeight + 2 * edge - 1}
         rx="4"
       />
       {Array.from({ length: rack.units }, (_, i) => (
@@ -60,18 +57,14 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
           key={i}
           className={css['number']}
           x={rail - 6}
-          y={4 + (rack.units - i - 0.5) * unitHeight}
+          y={edge + (rack.units - i - 0.5) * unitHeight}
           aria-hidden="true"
         >
           {i + 1}
         </text>
       ))}
       {shelves.map((shelf, i) => {
-        const { server } = shelf
-        const face = server?.placement?.face ?? 'both'
-        const x = rail + (face === 'rear' ? inner / 2 : 0)
-        const y = 4 + (rack.units - shelf.unit - shelf.height + 1) * unitHeight
-        const wide = face === 'both' ? inner : inner / 2
+        const box = boxes[i]!
         return (
           <g
             // By its place, so that the focus stays where a server takes a free unit.
@@ -98,10 +91,10 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
             onPointerLeave={() => onCurrent(null)}
           >
             <rect
-              x={x + 1}
-              y={y + 1}
-              width={wide - 2}
-              height={shelf.height * unitHeight - 2}
+              x={box.x + 1}
+              y={box.y + 1}
+              width={box.width - 2}
+              height={box.height - 2}
               rx="2"
             />
           </g>
@@ -109,18 +102,17 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
       })}
       {/* Beside the buttons, whose names say more than a cut name and a letter. */}
       <g className={css['texts']} aria-hidden="true">
-        {shelves.map(({ server, unit, height }) => {
+        {shelves.map(({ server }, i) => {
           if (server === null) return null
-          const face = server.placement?.face ?? 'both'
-          const x = rail + (face === 'rear' ? inner / 2 : 0)
-          const middle = 4 + (rack.units - unit - height / 2 + 1) * unitHeight
+          const box = boxes[i]!
+          const middle = box.y + box.height / 2
           return (
             <g key={server.id}>
-              <text className={css['letter']} x={x + 12} y={middle}>
+              <text className={css['letter']} x={box.x + 12} y={middle}>
                 {letterOf(server)}
               </text>
-              <text x={x + 22} y={middle}>
-                {short(server.name, face === 'both' ? 27 : 12)}
+              <text x={box.x + 22} y={middle}>
+                {textIn(box, server)}
               </text>
             </g>
           )
@@ -130,5 +122,14 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
   )
 }
 
+/** What of bay and name has room beside the letter. */
+function textIn(box: Box, { name, placement }: ListedServer): string {
+  const room = Math.floor((box.width - 26) / 7.3)
+  const bay = placement?.bay ?? null
+  if (bay === null) return short(name, room)
+  const left = room - bay.length - 1
+  return left < 5 ? short(bay, room) : `${bay} ${short(name, left)}`
+}
+
 const short = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most - 1)}…`
+  text.length <= most ? text : most < 2 ? '' : `${text.slice(0, most - 1)}…`

@@ -110,7 +110,17 @@ export const placedActions = (server: ListedServer, rack: Rack): Action[] => [
     label: 'Move',
     icon: 'swap',
     can: mayPlace(),
-    run: () => placeServer({ rack, server, unit: server.placement?.unit ?? 1 }),
+    run: () => placeServer({ rack, server, place: server.placement ?? {} }),
   },
+  ...(server.placement?.bay
+    ? [
+        {
+          label: 'Place another in its chassis',
+          icon: 'add' as const,
+          can: mayPlace(),
+          run: () => placeServer({ rack, server: null, place: { ...server.placement, bay: null } }),
+        },
+      ]
+    : []),
   { label: 'Take out', icon: 'trash', can: allowed(serverUnplace), run: () => takeOut(server) },
 ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { rowsOf, shelfSaid, shelvesOf, stepFrom, toneOf } from './rack-shelves.ts'
+import { rowsOf, shelfSaid, shelvesOf, toneOf } from './rack-shelves.ts'
 
 const server = (
   name: string,
@@ -13,7 +13,14 @@ const server = (
     type: 'worker',
     cluster: null,
     finding: null,
-    placement: { rack: { id: 'r', name: 'A-1' }, unit: 1, height: 1, face: 'both', ...place },
+    placement: {
+      rack: { id: 'r', name: 'A-1' },
+      unit: 1,
+      height: 1,
+      face: 'both',
+      bay: null,
+      ...place,
+    },
     ...more,
   }) as ListedServer
 
@@ -50,15 +57,4 @@ test('a shelf is said with its units, its server, its role and what is wrong', (
   expect(toneOf(ill!)).toBe('danger')
   const [free] = shelvesOf(1, [])
   expect(shelfSaid(free!)).toBe('Unit 1: free')
-})
-
-test('arrows move by a shelf, Home and End to the ends, and other keys nowhere', () => {
-  expect([
-    stepFrom(0, 'ArrowUp', 42),
-    stepFrom(0, 'ArrowDown', 42),
-    stepFrom(5, 'PageDown', 12),
-    stepFrom(5, 'Home', 42),
-    stepFrom(5, 'End', 42),
-    stepFrom(5, 'x', 42),
-  ]).toEqual([0, 1, 11, 0, 41, null])
 })

@@ -1,5 +1,6 @@
 /** A rack as its picture and its list show it: from above to below. */
-import { placeSaid } from '#contract/racks/placing.ts'
+import { placeSaid, topOf } from '#contract/racks/placement.ts'
+import { byBay } from '#contract/racks/placing.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
@@ -13,9 +14,7 @@ export interface Shelf {
   readonly server: ListedServer | null
 }
 
-const topOf = ({ unit, height }: Pick<Shelf, 'unit' | 'height'>): number => unit + height - 1
-
-/** The shelves from above; of two servers in one unit, the one at the front comes first. */
+/** The shelves from above; in one unit, the front comes before the rear, and bay 1 before bay 2. */
 export function shelvesOf(units: number, servers: readonly ListedServer[]): Shelf[] {
   const placed = servers.flatMap((server): Shelf[] =>
     server.placement
@@ -29,7 +28,10 @@ export function shelvesOf(units: number, servers: readonly ListedServer[]): Shel
     taken.has(unit) ? [] : [{ key: `free ${unit}`, unit, height: 1, server: null }],
   )
   const faceOf = ({ server }: Shelf) => (server?.placement?.face === 'rear' ? 1 : 0)
-  return [...placed, ...free].toSorted((a, b) => topOf(b) - topOf(a) || faceOf(a) - faceOf(b))
+  const bayOf = ({ server }: Shelf) => ({ bay: server?.placement?.bay ?? null })
+  return [...placed, ...free].toSorted(
+    (a, b) => topOf(b) - topOf(a) || faceOf(a) - faceOf(b) || byBay(bayOf(a), bayOf(b)),
+  )
 }
 
 /** Neighbouring free units, from above to below. */
@@ -69,7 +71,7 @@ const roleSaid = (server: ListedServer): string =>
 /** "Units 12 to 13: brave-otter-042, worker of poz-shop, Unreachable". */
 export function shelfSaid(shelf: Shelf): string {
   const { server } = shelf
-  const place = placeSaid(server?.placement ?? { ...shelf, face: 'both' })
+  const place = placeSaid(server?.placement ?? { ...shelf, face: 'both', bay: null })
   const parts =
     server === null
       ? ['free']
@@ -79,20 +81,4 @@ export function shelfSaid(shelf: Shelf): string {
           server.finding ? findingKinds[server.finding.kind].word : null,
         ].filter(Boolean)
   return `${place[0]!.toUpperCase()}${place.slice(1)}: ${parts.join(', ')}`
-}
-
-/** The shelf to which a key moves from the one at `at`; null if the key moves nowhere. */
-export function stepFrom(at: number, key: string, count: number): number | null {
-  const to: Readonly<Record<string, number>> = {
-    ArrowUp: at - 1,
-    ArrowLeft: at - 1,
-    ArrowDown: at + 1,
-    ArrowRight: at + 1,
-    PageUp: at - 10,
-    PageDown: at + 10,
-    Home: 0,
-    End: count - 1,
-  }
-  const wanted = to[key]
-  return wanted === undefined ? null : Math.max(0, Math.min(count - 1, wanted))
 }

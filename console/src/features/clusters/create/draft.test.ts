@@ -171,7 +171,13 @@ test('the smallest servers are proposed as control planes, and a role set by the
 test('control planes are proposed from as many racks as possible, and a shared rack is warned of', () => {
   const inRack = (id: string, cores: number, rack: string) => ({
     ...server(id, cores),
-    placement: { rack: { id: rack, name: rack }, unit: 1, height: 1, face: 'both' as const },
+    placement: {
+      rack: { id: rack, name: rack },
+      unit: 1,
+      height: 1,
+      face: 'both' as const,
+      bay: null,
+    },
   })
   const fleet = [
     inRack('a', 8, 'R1'),

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
-import { placementSaid } from '#contract/racks/placing.ts'
+import { placementSaid } from '#contract/racks/placement.ts'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import {
   canLabelServer,
