@@ -15,10 +15,18 @@ let keys: Keys
 let servers: Server[]
 let rack: Rack
 
-/** Twelve servers of two units, then those of one unit; the last one is not placed yet. */
-const places = [
-  ...Array.from({ length: 12 }, (_, i) => ({ unit: 2 * i + 1, height: 2 })),
-  ...Array.from({ length: 18 }, (_, i) => ({ unit: 25 + i, height: 1 })),
+const chassis = (unit: number, height: number, bays: number) =>
+  Array.from({ length: bays }, (_, i) => ({ unit, height, bay: String(bays - i) }))
+/**
+ * From below, in a chassis from the last bay: four servers in two units, seven in four, servers of
+ * two units, and of one; the last one is not placed yet.
+ */
+const places: { unit: number; height: number; bay?: string }[] = [
+  ...chassis(1, 2, 4),
+  ...chassis(3, 4, 7),
+  ...Array.from({ length: 17 }, (_, i) => ({ unit: 2 * i + 7, height: 2 })),
+  { unit: 41, height: 1 },
+  { unit: 42, height: 1 },
 ]
 
 beforeAll(async () => {
@@ -52,10 +60,9 @@ inOneStory(() => ({ page, errors }))
 const picture = () => page.getByRole('group', { name: /^Rack B-01/ })
 const shelf = (name: RegExp) => picture().getByRole('button', { name })
 const shelfOf = (at: number): RegExp => {
-  const { unit, height } = places[at]!
-  return new RegExp(
-    `^${height === 1 ? `Unit ${unit}` : `Units ${unit} to ${unit + 1}`}: ${servers[at]!.name}, `,
-  )
+  const { unit, height, bay } = places[at]!
+  const units = height === 1 ? `Unit ${unit}` : `Units ${unit} to ${unit + height - 1}`
+  return new RegExp(`^${units}${bay === undefined ? '' : `, bay ${bay}`}: ${servers[at]!.name}, `)
 }
 
 test('each of thirty servers is reached with the arrows, and the last place is taken by keyboard', async () => {
@@ -67,7 +74,7 @@ test('each of thirty servers is reached with the arrows, and the last place is t
   await key('End')
   for (let at = 0; at < 29; at++) {
     await focused(shelf(shelfOf(at)))
-    await key('ArrowUp')
+    await key('ArrowLeft')
   }
   await focused(shelf(/^Unit 42: free/))
   await key('Enter')

@@ -5,7 +5,7 @@ import type { Installation } from '../installation.ts'
 import { dialog, press, rowAction, table } from './acts.ts'
 import type { RackWorld, Screen } from './screen.ts'
 
-/** Places the servers of the datacenter of `first` in a rack, some of half the depth. */
+/** Places the servers of the datacenter of `first` in a rack: two in one chassis, one at the rear. */
 export async function furnishRacks(
   { call }: Installation,
   first: { id: string },
@@ -20,8 +20,9 @@ export async function furnishRacks(
       params: { id },
       body: {
         rack_id: rack.id,
-        unit: 40 - 3 * i,
-        height: 1 + (i % 2),
+        unit: 40 - 3 * Math.max(i, 1),
+        height: i < 2 ? 2 : 1,
+        ...(i < 2 && { bay: i === 0 ? 'left' : 'right' }),
         ...(i === 2 && { face: 'rear' }),
       },
     })

@@ -3,7 +3,16 @@ import type { Rack } from '#contract/racks/racks.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { cx } from '../../ui/cx.ts'
 import css from './Racks.module.css'
-import { type Box, boxesOf, edge, rail, stepFrom, unitHeight, width } from './rack-boxes.ts'
+import {
+  type Box,
+  boxesOf,
+  edge,
+  framesOf,
+  rail,
+  stepFrom,
+  unitHeight,
+  width,
+} from './rack-boxes.ts'
 import { letterOf, type Shelf, shelfSaid, toneOf } from './rack-shelves.ts'
 
 interface RackPictureProps {
@@ -102,6 +111,17 @@ export function RackPicture({ rack, shelves, current, onCurrent, onOpen }: RackP
       })}
       {/* Beside the buttons, whose names say more than a cut name and a letter. */}
       <g className={css['texts']} aria-hidden="true">
+        {framesOf(rack.units, shelves).map(({ x, y, width: wide, height }) => (
+          <rect
+            key={`${x} ${y}`}
+            className={css['chassis']}
+            x={x}
+            y={y}
+            width={wide}
+            height={height}
+            rx="3"
+          />
+        ))}
         {shelves.map(({ server }, i) => {
           if (server === null) return null
           const box = boxes[i]!
@@ -127,8 +147,8 @@ function textIn(box: Box, { name, placement }: ListedServer): string {
   const room = Math.floor((box.width - 26) / 7.3)
   const bay = placement?.bay ?? null
   if (bay === null) return short(name, room)
-  const left = room - bay.length - 1
-  return left < 5 ? short(bay, room) : `${bay} ${short(name, left)}`
+  const left = room - bay.length - 2
+  return left < 5 ? short(bay, room) : `${bay}: ${short(name, left)}`
 }
 
 const short = (text: string, most: number): string =>

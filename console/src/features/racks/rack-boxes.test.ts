@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Place } from '#contract/racks/placement.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { boxesOf, stepFrom } from './rack-boxes.ts'
+import { boxesOf, framesOf, stepFrom } from './rack-boxes.ts'
 import { shelfSaid, shelvesOf } from './rack-shelves.ts'
 
 const server = (name: string, place: Partial<Place>) =>
@@ -49,7 +49,7 @@ test('the servers of a chassis stand beside each other, in rows of which each is
 })
 
 test('no box overlaps another or leaves its units, also at the front and at the rear', () => {
-  const { boxes, names } = drawn(6, [
+  const { boxes, names, shelves } = drawn(6, [
     ...chassis(['10', '2', '1', '3'], { unit: 1, height: 2, face: 'front' }),
     ...chassis(['b', 'a'], { unit: 2, face: 'rear' }),
     ...chassis(['left', 'right'], { unit: 4, height: 2 }),
@@ -66,6 +66,7 @@ test('no box overlaps another or leaves its units, also at the front and at the 
     ),
   )
   expect(overlaps).toEqual([])
+  expect(framesOf(6, shelves)).toHaveLength(3)
   const [left, right] = [boxes[1]!, boxes[2]!]
   expect([left.y, left.height, left.x + left.width]).toEqual([right.y, right.height, right.x])
   expect(left.height).toBe(boxes[0]!.height * 2)

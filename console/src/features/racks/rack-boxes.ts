@@ -41,20 +41,31 @@ function partOf(box: Box, at: number, count: number, units: number): Box {
   }
 }
 
-/** A box for each shelf. The servers of one chassis stand beside each other, in their order. */
-export function boxesOf(rackUnits: number, shelves: readonly Shelf[]): Box[] {
+const keyOf = ({ server }: Shelf) => (server?.placement ? chassisOf(server.placement) : null)
+
+/** The shelves of each chassis, in their order. */
+function chassisIn(shelves: readonly Shelf[]): ReadonlyMap<string, readonly Shelf[]> {
   const chassis = new Map<string, Shelf[]>()
-  const keyOf = ({ server }: Shelf) => (server?.placement ? chassisOf(server.placement) : null)
   for (const shelf of shelves) {
     const key = keyOf(shelf)
     if (key !== null) chassis.set(key, [...(chassis.get(key) ?? []), shelf])
   }
+  return chassis
+}
+
+/** A box for each shelf. The servers of one chassis stand beside each other, in their order. */
+export function boxesOf(rackUnits: number, shelves: readonly Shelf[]): Box[] {
+  const chassis = chassisIn(shelves)
   return shelves.map((shelf) => {
     const box = unitsOf(rackUnits, shelf)
     const those = chassis.get(keyOf(shelf) ?? '')
     return those ? partOf(box, those.indexOf(shelf), those.length, shelf.height) : box
   })
 }
+
+/** A box for each chassis. */
+export const framesOf = (rackUnits: number, shelves: readonly Shelf[]): Box[] =>
+  [...chassisIn(shelves).values()].map(([first]) => unitsOf(rackUnits, first!))
 
 /** The nearest shelf below the one at `at`, or above it; itself if there is none. */
 function nearest(boxes: readonly Box[], at: number, down: boolean): number {
