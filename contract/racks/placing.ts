@@ -18,7 +18,10 @@ export const bayName = z
     z.trim(),
     z.normalize('NFC'),
     z.maxLength(16, bayRule),
-    z.regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._/-]*$/u, bayRule),
+    // Not a pattern of the OpenAPI document: Python's regular expressions know no \p.
+    z.refine<string>((text) => /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._/-]*$/u.test(text), {
+      error: bayRule,
+    }),
   )
 
 export const NewPlacement = z.strictObject({
