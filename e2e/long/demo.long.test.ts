@@ -7,6 +7,7 @@ import { ccList } from '#contract/marketplace/ccs.ts'
 import { offerList } from '#contract/marketplace/offers.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import { operationList, operationRetry } from '#contract/operations.ts'
+import { rackList } from '#contract/racks/racks.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../tools/api-client.ts'
@@ -41,13 +42,14 @@ test('the whole demo shows two clusters, a subnet, an offer, commitments and a f
         asks(imageList, { query: {} }),
         asks(offerList, { query: {} }),
         asks(ccList, { query: {} }),
+        asks(rackList, { query: {} }),
       ])
     ).map(({ total }) => total)
   expect(clusters.items.map((c) => [c.name, c.status])).toEqual([
     ['fra-web-01', 'ready'],
     ['poz-render-01', 'ready'],
   ])
-  expect(await totals(call)).toEqual([20, 1, 1, 1, 3])
+  expect(await totals(call)).toEqual([20, 1, 1, 1, 3, 3])
   const growth = async () =>
     (await call(operationList, { query: {} })).items.find((o) => o.kind === 'clusterGrow')!
   await expect.poll(async () => (await growth()).status, { timeout: 240_000 }).toBe('failed')
@@ -63,6 +65,6 @@ test('the whole demo shows two clusters, a subnet, an offer, commitments and a f
     JSON.stringify(Object.fromEntries(made.filter(([name]) => name.startsWith('servers of')))),
   )
   const again = await start(whole, 'The demo is complete')
-  expect(await totals(await signedIn(again.url))).toEqual([20, 1, 1, 1, 3])
+  expect(await totals(await signedIn(again.url))).toEqual([20, 1, 1, 1, 3, 3])
   expect(await again.stop()).toBe(0)
 }, 600_000)

@@ -1,8 +1,8 @@
 /**
  * What the demo shows: two clusters, one of them with a server whose installation fails, a subnet
- * whose pool gives addresses to Services, patches, an image, an offer in use and commitments. Made
- * only through the API, as a user would, and once: what a user removes later stays removed. The past
- * of 30 days is made up by a call that only a program with simulated servers has.
+ * whose pool gives addresses to Services, racks, patches, an image, an offer in use and commitments.
+ * Made only through the API, as a user would, and once: what a user removes later stays removed. The
+ * past of 30 days is made up by a call that only a program with simulated servers has.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
@@ -13,6 +13,7 @@ import { ccCreate, ccList, ccUpdate } from '#contract/marketplace/ccs.ts'
 import { offerCreate, offerList } from '#contract/marketplace/offers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
+import { rackCreate, rackList, serverPlace } from '#contract/racks/racks.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { simulatedPast } from '../../backend/src/domains/simulation/call.ts'
 import { mostSends } from '../../backend/src/domains/clusters/member/acts.ts'
@@ -113,6 +114,28 @@ async function image(call: Caller, datacenter_id: string): Promise<{ id: string 
   })
 }
 
+/**
+ * Three racks: the first four servers stand apart, and the other four are the nodes of one chassis of
+ * two units. Returns the rack of the chassis. A server that stands somewhere already stays there.
+ */
+async function racks(call: Caller, servers: readonly Server[]): Promise<{ id: string }> {
+  const datacenter = servers[0]!.datacenter!
+  const known = (await call(rackList, { query: { datacenter: datacenter.code } })).items
+  const rack = async (name: string) =>
+    known.find((r) => r.name === name) ??
+    call(rackCreate, { body: { datacenter_id: datacenter.id, name } })
+  const three = [await rack('A-01'), await rack('A-02'), await rack('A-03')] as const
+  for (const [i, { id, placement, datacenter: site }] of servers.entries()) {
+    if (placement || site?.id !== datacenter.id) continue
+    const place =
+      i < 4
+        ? { rack_id: three[i % 3]!.id, unit: i < 3 ? 12 : 14 }
+        : { rack_id: three[2].id, unit: 20, height: 2, bay: String(i - 3) }
+    await call(serverPlace, { params: { id }, body: place })
+  }
+  return three[2]
+}
+
 /** A subnet whose addresses the Services of the cluster get. */
 async function subnet(call: Caller, datacenter_id: string, cluster: string) {
   const name = 'poz-public-a'
@@ -197,6 +220,7 @@ export async function furnishDemo(call: Caller, file: string, socketPath: string
   // Servers that a user has removed since.
   if (poznan.length < 8 || frankfurt.length < 2) return
 
+  await once('racks', () => racks(call, poznan))
   const made = Promise.all([
     once('cluster in Poznań', () => cluster(call, names.render, poznan.slice(0, 4), 3)),
     once('cluster in Frankfurt', () => cluster(call, names.web, frankfurt.slice(0, 3), 1)),
