@@ -47,7 +47,10 @@ export interface StoredSnapshot {
 }
 
 export interface Snapshots {
+  /** Undefined if it was removed. */
   readonly find: (on: On, id: string) => Promise<StoredSnapshot | undefined>
+  /** Whether there was a snapshot with this id, which is removed. */
+  readonly wasRemoved: (on: On, id: string) => Promise<boolean>
   /** The newest snapshot that can be restored, and what is judged of the cluster's snapshots. */
   readonly last: (
     clusterId: string,
@@ -67,7 +70,7 @@ export interface Snapshots {
     clusterId: string,
     given: string | undefined,
   ) => Promise<ChosenStore<KnownStore>>
-  /** Begins the snapshot with this id. @throws Problem transition_refused if it was removed */
+  /** Begins the snapshot with this id. @throws Problem not_found for the store */
   readonly begin: (
     tx: Tx,
     caller: Caller,

@@ -7,7 +7,6 @@ import { system } from '../../http/caller.ts'
 import type { Snapshots } from './api.ts'
 import { begin, nowOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import * as store from './store.ts'
-import { removedEarly } from './trouble.ts'
 import { readWhole } from './taking.ts'
 
 export function restoring(
@@ -29,6 +28,7 @@ export function restoring(
   }
   return {
     find: store.find,
+    wasRemoved: store.wasRemoved,
 
     async hold(tx, id) {
       if ((await store.lock(tx, id))?.status !== 'ready')
@@ -47,8 +47,6 @@ export function restoring(
     },
 
     async begin(tx, caller, given) {
-      if (await store.wasRemoved(tx, given.id))
-        throw new Problem('transition_refused', removedEarly)
       await begin(parts, tx, caller, { ...given, madeBy: 'request' })
     },
 

@@ -85,8 +85,8 @@ export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
   snapshots(tx).where('snapshot.id', '=', id).forUpdate('snapshot').executeTakeFirst()
 
 /** Whether there was a snapshot with this id, which is removed. */
-export const wasRemoved = async (tx: Tx, id: string): Promise<boolean> =>
-  (await tx
+export const wasRemoved = async (on: On, id: string): Promise<boolean> =>
+  (await on
     .selectFrom('snapshot')
     .select('id')
     .where('id', '=', id)

@@ -1,13 +1,7 @@
-/**
- * The snapshot that an upgrade takes before it changes a machine. It has the id of the operation,
- * so that neither a crash nor a retry takes a second one.
- */
+/** The snapshot that an upgrade takes before it changes a machine. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { lastUseFailed, unsaved } from '#contract/clusters/changes/snapshot-first.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
-import { Problem } from '#contract/errors.ts'
-import type { Tx } from '../../../../db/db.ts'
-import { system } from '../../../../http/caller.ts'
 import {
   type ChangeTurn,
   type ChangeView,
@@ -16,9 +10,8 @@ import {
   type Planned,
   type StepAt,
   type StepResult,
-  write,
 } from '../frame.ts'
-import { followSnapshot, isTaken } from './follow.ts'
+import { takeOrFollow } from './follow.ts'
 
 type Upgrade = ChangeOf<'upgradeTalos'> | ChangeOf<'upgradeKubernetes'>
 type FirstPart = Required<Pick<Planned, 'checks' | 'warnings' | 'groups'>>
@@ -67,43 +60,16 @@ export async function snapshotFirst(
   turn: ChangeTurn<Upgrade>,
   { key, step }: StepAt,
 ): Promise<StepResult> {
-  const result = await takeOrFollow(turn, key.slice(keyOf('snapshot', '').length), step)
+  const result = await takeOrFollow(turn, step, {
+    storeOf: async () => ({
+      ok: true,
+      store: { id: key.slice(keyOf('snapshot', '').length) },
+    }),
+    purpose: purposeOf(turn.change),
+  })
   return typeof result === 'object' && 'failed' in result
     ? {
         failed: `${result.failed.replace(/\.$/, '')}. Nothing was upgraded. Solve this problem and retry, or request the upgrade again, with or without a snapshot`,
       }
     : result
-}
-
-async function takeOrFollow(
-  turn: ChangeTurn<Upgrade>,
-  storeId: string,
-  step: StepAt['step'],
-): Promise<StepResult> {
-  const { parts, operation, state, change } = turn
-  if (await parts.snapshots.find(parts.db, operation.id)) return followSnapshot(turn, step)
-  try {
-    await write(turn, (tx) =>
-      parts.snapshots.begin(tx, system, {
-        id: operation.id,
-        cluster: { id: state.row.id, name: state.row.name },
-        storeId,
-        purpose: purposeOf(change),
-        createdBy: operation.created_by,
-      }),
-    )
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return { failed: error.message }
-  }
-  return isTaken
-}
-
-/** Called when the upgrade ends: a cancel also ends a snapshot that isn't ready. */
-export async function endSnapshot(
-  tx: Tx,
-  { parts, operation }: Pick<ChangeTurn, 'parts' | 'operation'>,
-  how: 'done' | 'failed' | 'cancelled',
-): Promise<void> {
-  if (how === 'cancelled') await parts.snapshots.cancel(tx, operation.id)
 }

@@ -7,8 +7,8 @@ import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
 import { type ChangeKind, check } from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
-import { endSnapshot, patienceMs } from './first.ts'
-import { followSnapshot } from './follow.ts'
+import { patienceMs } from './first.ts'
+import { endSnapshot, takeOrFollow } from './follow.ts'
 
 const titles = changeTable.clusterSnapshot.steps
 
@@ -49,6 +49,12 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
     })
   },
 
-  steps: { take: (turn, { step }) => followSnapshot(turn, step) },
+  steps: {
+    take: (turn, { step }) =>
+      takeOrFollow(turn, step, {
+        storeOf: () =>
+          turn.parts.snapshots.storeFor(turn.parts.db, turn.state.row.id, turn.change.store_id),
+      }),
+  },
   end: endSnapshot,
 }

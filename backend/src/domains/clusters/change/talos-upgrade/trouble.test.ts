@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
-import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { snapshotList, snapshotRemove } from '#contract/clusters/changes/snapshots.ts'
 import { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import { historyList } from '#contract/history/history.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
@@ -173,7 +173,7 @@ test(
     await rename(mark, `${mark}.away`)
     const kept = async () => (await admin.call(snapshotList, { query: {} })).answer!.items
     const failedOnce = (n: number) =>
-      world.until(kept, ([s]) => s?.reason?.startsWith(`Attempt ${n} of 4`) === true)
+      world.until(kept, (all) => all.some((s) => s.reason?.startsWith(`Attempt ${n} of 4`)))
     const cancelled = await world.change(cluster.id, upgrade)
     await failedOnce(1)
     await admin.call(operationCancel, { params: { id: cancelled.id } })
@@ -189,9 +189,20 @@ test(
 
     await rename(mark, `${mark}.away`)
     const { id } = await world.change(cluster.id, upgrade)
+    await failedOnce(1)
+    await admin.call(snapshotRemove, { params: { id } })
+    expect((await world.ended(id)).reason).toMatch(
+      /^The snapshot was removed before it was ready\. Nothing was upgraded\. /,
+    )
+    // A retry takes another one, although the file of the first can't be removed yet.
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    const second = await world.until(
+      async () => (await kept()).find((s) => s.status === 'taking')?.id,
+      (found) => found !== undefined,
+    )
     for (const attempt of [1, 2, 3]) {
       await failedOnce(attempt)
-      await world.toNextRun('snapshot', `${cluster.id}/${id}`)
+      await world.toNextRun('snapshot', `${cluster.id}/${second}`)
     }
     const failed = await world.ended(id)
     expect(failed).toMatchObject({
@@ -213,9 +224,10 @@ test(
       reason: expect.stringMatching(/could not write .*not found/),
     })
     expect(versions(nodes)).toEqual(['v1.13.8'])
-    const [snapshot, ...others] = await kept()
+    await world.toNextRun('snapshot', `${cluster.id}/${id}`)
+    const [snapshot, ...others] = await world.until(kept, (all) => all.length === 1)
     expect(snapshot).toMatchObject({
-      id,
+      id: second,
       status: 'ready',
       purpose: 'Before the upgrade to Talos v1.13.9',
       created_by: failed.created_by,

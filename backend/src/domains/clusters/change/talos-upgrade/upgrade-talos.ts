@@ -10,7 +10,8 @@ import { type ChangeKind, check } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
-import { endSnapshot, patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
+import { patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
+import { endSnapshot } from '../snapshots/follow.ts'
 import {
   checkDrift,
   checkImages,
