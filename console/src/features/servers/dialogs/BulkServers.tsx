@@ -114,7 +114,7 @@ export default function BulkServers(props: Props) {
     <FormDialog
       form={form}
       width="44rem"
-      title={plan === undefined ? title : `${title}: ${them}`}
+      title={able.length === 0 ? title : `${title}: ${them}`}
       submit={title}
       danger={danger}
       can={can}
