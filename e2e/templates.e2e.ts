@@ -1,7 +1,8 @@
 /** A cluster is saved as a template, which is shown, used for another cluster and deleted. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
+import { subnetCreate } from '#contract/network/subnets.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { templateCreate, templateList, templateRemove } from '#contract/templates/templates.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
@@ -101,7 +102,19 @@ test('a template fills the form of a new cluster, whose server is chosen with it
     (s) => s.cluster === null && s.eligibility.every(({ ok }) => ok),
   )!
   const { id } = await call(templateCreate, {
-    body: { name: 'edge', talos_version: free.talos.version!, control_planes: { count: 1 } },
+    body: {
+      name: 'edge',
+      talos_version: free.talos.version!,
+      control_planes: { count: 1 },
+      labels: { shop: 'edge' },
+      maintenance_window: { days: ['sat'], from: '02:30', minutes: 240, time_zone: 'UTC' },
+      extensions: ['siderolabs/gvisor'],
+      subnets: [{ addresses: 10 }],
+      snapshots: { store: 'gone', every_hours: 6 },
+    },
+  })
+  const subnet = await call(subnetCreate, {
+    body: { name: 'edge-net', cidr: '203.0.113.0/28', datacenter_id: free.datacenter!.id },
   })
   await page.goto('/infra/templates')
   await page.getByRole('button', { name: 'Actions for edge' }).click()
@@ -109,6 +122,9 @@ test('a template fills the form of a new cluster, whose server is chosen with it
   await page.getByText('From the template edge').waitFor()
   await page.getByLabel('Name', { exact: true }).fill('edge-01')
   await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(free.datacenter!.id)
+  await page.getByText('Subnets: edge-net (203.0.113.0/28)').waitFor()
+  await page.getByText(/^The store gone is gone\./).waitFor()
+  await looked('template-fills')
   await page.getByRole('button', { name: 'Choose servers' }).click()
   const reasons = page.getByRole('list', { name: 'Reasons of the choice' })
   await reasons.waitFor()
@@ -118,6 +134,20 @@ test('a template fills the form of a new cluster, whose server is chosen with it
   await reasons.getByText(/^\d+ cores, at least 1; .+; Talos on \/dev\/\S+: .+/).waitFor()
   expect(await reasons.getByRole('listitem').count()).toBe(1)
   await looked('template-used')
+  await page.getByRole('button', { name: 'Review 1 server' }).click()
+  await page.getByText(/^The store gone is gone\./).waitFor()
+  await page.getByRole('checkbox', { name: /^Snapshots every 6 hours/ }).click()
+  await page.getByText('Add edge-net to the load balancer').waitFor()
+  await looked('template-review')
+  await page.getByRole('button', { name: 'Create cluster' }).click()
+  await page.getByRole('button', { name: 'Proceed' }).click()
+  await page.waitForURL(/\/infra\/clusters\/[0-9a-f-]{36}/)
+  const [made] = (await call(clusterList, { query: { q: 'edge-01' } })).items
+  expect(made).toMatchObject({
+    labels: { shop: 'edge' },
+    maintenance_window: { from: '02:30' },
+    subnets: [{ id: subnet.id, name: 'edge-net' }],
+  })
   await call(templateRemove, { params: { id } })
 })
 

@@ -350,6 +350,7 @@ longTest(
         observed: null,
         upgrade: null,
         maintenance_window: null,
+        wanted_image: null,
         kept: '[]',
         labels: '{}',
         replaces: '{}',

@@ -135,6 +135,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     offers,
     versions: images.versions,
     installers: images.installers,
+    pools,
     snapshots,
     dial: fleet.policy,
     async onRemoved(tx, id) {
@@ -198,6 +199,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       subnets,
       patches,
       scheduleOf: snapshots.scheduleOf,
+      storeNamed: stores.named,
+      installers: images.installers,
       versions: images.versions,
       shown: changes.shown,
       extensionsOf: changes.extensionsOf,

@@ -4,11 +4,12 @@
  * left out has the default of the API; where the API has none, the field isn't managed.
  */
 import * as z from 'zod/mini'
-import { NewSnapshotSchedule } from '../clusters/changes/snapshots.ts'
+import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
 import { MaintenanceWindow } from '../clusters/changes/window.ts'
 import { ClusterServer, endpointText, NewCluster } from '../clusters/clusters.ts'
 import { DatacenterInput } from '../datacenters.ts'
-import { ExtensionNames, KernelArgs, NewImage } from '../images.ts'
+import { ExtensionNames, KernelArgs } from '../images/customization.ts'
+import { NewImage } from '../images.ts'
 import { AllLabels } from '../labels/labels.ts'
 import { OfferChange } from '../marketplace/offers.ts'
 import { NewJoinToken } from '../join-tokens.ts'
@@ -133,6 +134,7 @@ export const ClusterDocument = z.strictObject({
     servers: true,
     confirmed_disks: true,
     confirmed_loss: true,
+    subnet_ids: true,
     virtual_ip: true,
     pod_cidr: true,
     service_cidr: true,

@@ -10,6 +10,7 @@ import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
 import { EndingCertificate } from './ending-certificates.ts'
 import { newCluster } from './example.ts'
 import { KeptObject } from './existing.ts'
+import { firstSettings } from './first-settings.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
@@ -204,7 +205,8 @@ export const ClusterServer = z.strictObject({
 })
 export type ClusterServer = z.infer<typeof ClusterServer>
 
-export const NewCluster = z.strictObject({
+/** The fields that a form checks while they are typed. */
+export const ClusterFields = z.strictObject({
   name: nameOf('Cluster'),
   datacenter_id: z.uuid(),
   talos_version: z.optional(talosVersionText()),
@@ -228,6 +230,7 @@ export const NewCluster = z.strictObject({
   confirmed_disks: ConfirmedDisks,
   confirmed_loss: ConfirmedLoss,
 })
+export const NewCluster = z.strictObject({ ...ClusterFields.shape, ...firstSettings })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
 
@@ -305,10 +308,17 @@ const joiningErrors = [
 ] as const
 export const clusterCreate = operation('clusterCreate', 'POST /v1/clusters', 'clusters:write', {
   summary:
-    'Create a cluster, all or nothing: the servers are reserved in the same transaction. Servers with patches also need servers:write.',
+    'Create a cluster, all or nothing: the servers and subnets are reserved in the same transaction. Servers with patches also need servers:write, subnets network:write.',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
-  errors: ['not_found', 'name_taken', ...joiningErrors],
+  errors: [
+    'not_found',
+    'name_taken',
+    ...joiningErrors,
+    'subnet_assigned',
+    'factory_refused',
+    'factory_unreachable',
+  ],
 })
 export const clusterPreview = operation(
   'clusterPreview',
@@ -465,6 +475,12 @@ export const words: Words = {
     service_cidr: 'Network of the services.',
     talos_version: 'Version of Talos. Default: the newest supported version.',
     virtual_ip: 'True: the endpoint is an unused address that the control planes share.',
+    extensions:
+      'Extensions of the image that is installed on every server. Default: those of the image that the server runs.',
+    kernel_args:
+      'Kernel arguments of the image that is installed on every server. Default: those of the image that the server runs.',
+    subnet_ids:
+      'Ids of free workload subnets. They are reserved at once, and reach the load balancer once the cluster is ready.',
     vlan_id: 'VLAN of the servers’ links; null for none.',
     workload_disks: 'Device paths of the disks that are reserved for the workload.',
   },

@@ -3,11 +3,8 @@
  * schedule. The passphrase is in a file on Steelyard's machine.
  */
 import * as z from 'zod/mini'
-import {
-  SnapshotSchedule,
-  NewSnapshotSchedule,
-  snapshotStatuses,
-} from '../clusters/changes/snapshots.ts'
+import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
+import { SnapshotSchedule, snapshotStatuses } from '../clusters/changes/snapshots.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'

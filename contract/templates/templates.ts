@@ -3,7 +3,7 @@
  * an address. Servers are chosen by need when a cluster is planned from it (`choose.ts`).
  */
 import * as z from 'zod/mini'
-import { NewSnapshotSchedule } from '../clusters/changes/snapshots.ts'
+import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
 import { MaintenanceWindow } from '../clusters/changes/window.ts'
 import {
   canHaveControlPlanes,
@@ -11,7 +11,7 @@ import {
   endpointText,
   NewCluster,
 } from '../clusters/clusters.ts'
-import { ExtensionNames, KernelArgs } from '../images.ts'
+import { ExtensionNames, KernelArgs } from '../images/customization.ts'
 import { AllLabels, Notes } from '../labels/labels.ts'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'

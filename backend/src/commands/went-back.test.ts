@@ -153,6 +153,7 @@ async function insertCluster(datacenterId: string): Promise<void> {
       observed: null,
       upgrade: null,
       maintenance_window: null,
+      wanted_image: null,
       kept: '[]',
       labels: '{}',
       replaces: '{}',

@@ -55,6 +55,12 @@ export interface Hardware extends Omit<Resources, 'node_addresses'> {
   readonly routes: readonly HardwareRoute[]
 }
 
+/** The image that the servers of a new cluster get. A field that is left out stays as it is. */
+export interface WantedImage {
+  readonly extensions?: readonly string[] | undefined
+  readonly kernel_args?: readonly string[] | undefined
+}
+
 /** The step that a server has reached while it joins or leaves a cluster. */
 export type Place = keyof typeof joiningSteps | keyof typeof leavingSteps | 'done'
 
@@ -110,6 +116,7 @@ export interface Columns {
   'cluster.observed': Observed
   'cluster.replaces': Readonly<Partial<Record<ReplaceableObject, string>>>
   'cluster.upgrade': StoppedUpgrade
+  'cluster.wanted_image': WantedImage
   'cluster_recovery.wiped_boots': Readonly<Record<string, string>>
   'cluster_server.agreed_disks': AgreedDisks
   'cluster_server.at': Place

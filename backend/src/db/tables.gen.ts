@@ -176,6 +176,7 @@ export interface Tables {
     files_set: string | null
     files_by: string | null
     files_at: Date | null
+    wanted_image: OptionalJson<Columns['cluster.wanted_image']>
   }
   cluster_bootstrap: {
     cluster_id: string

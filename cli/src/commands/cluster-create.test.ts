@@ -61,7 +61,26 @@ describe('cluster create', () => {
     })
   })
 
+  test('a cluster gets its labels, window, image, subnets and snapshots when it is created', async () => {
+    const { api, cli } = await ready()
+    const ran = await cli.run(
+      `cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --label shop=edge --subnet ${id(20)} --extension siderolabs/gvisor --no-kernel-args --window-day sat,sun --window-from 02:30 --window-minutes 240 --snapshot-store ${id(30)} --snapshot-every 6 --snapshot-keep 0`,
+    )
+    expect(ran.exit).toBe(0)
+    expect(api.callsOf(clusterCreate)[0]!.body).toMatchObject({
+      labels: { shop: 'edge' },
+      subnet_ids: [id(20)],
+      extensions: ['siderolabs/gvisor'],
+      kernel_args: [],
+      maintenance_window: { days: ['sat', 'sun'], from: '02:30', minutes: 240, time_zone: 'UTC' },
+      snapshots: { store_id: id(30), every_hours: 6, keep_count: null },
+    })
+  })
+
   test.each([
+    ['--control-plane cp-1 --window-day sat', 'Invalid window'],
+    ['--control-plane cp-1 --snapshot-every 6', 'A schedule of snapshots needs --snapshot-store'],
+    ['--template shop --extension siderolabs/gvisor', '--extension is decided by the template'],
     ['--control-plane cp-1,cp-2', 'Choose an odd number of control planes'],
     ['--control-plane cp-1 --worker cp-1', 'cp-1 is named twice'],
     ['--control-plane cp-1 --install-disk cp-2=/dev/sda', 'cp-2 is none of the servers'],

@@ -14,6 +14,7 @@ import * as noun from '../nouns.ts'
 import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
 import { lossOption } from './confirm-loss.ts'
+import { firstOptions, firstSettings } from './templates/first-settings.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of its servers. Required' },
@@ -71,6 +72,7 @@ export const createOptions = {
     value: 'CIDR',
     help: 'Network of the services (default: 10.96.0.0/12)',
   },
+  ...firstOptions,
 } as const
 
 type CreateOptions = Given<Operands, typeof createOptions>['options']
@@ -149,10 +151,11 @@ export function single(
  * Throws CliError.
  */
 export async function readNewCluster(
-  { terminal, api }: Context,
+  context: Context,
   name: string,
   options: CreateOptions,
 ): Promise<NewClusterInput> {
+  const { terminal, api } = context
   if (options.datacenter === undefined)
     throw new CliError('usage', '--datacenter is missing', {
       hint: 'steelyard datacenter list shows the codes',
@@ -185,6 +188,7 @@ export async function readNewCluster(
     name,
     datacenter_id: await noun.idOf(api, noun.datacenter, options.datacenter),
     servers: asked,
+    ...(await firstSettings(context, options)),
     ...given({
       endpoint: options.endpoint,
       virtual_ip: options['virtual-ip'] || undefined,

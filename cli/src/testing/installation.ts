@@ -314,6 +314,16 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       return operation
     },
   })
+  const assign = (cluster: Cluster, ids: readonly string[]): void => {
+    cluster.subnets = ids
+      .map((s) => one(all.subnets, s))
+      .map(({ id, name, cidr }) => ({ id, name, cidr }))
+    for (const subnet of all.subnets) {
+      subnet.clusters = cluster.subnets.some((s) => s.id === subnet.id)
+        ? [{ id: cluster.id, name: cluster.name }]
+        : subnet.clusters.filter((c) => c.id !== cluster.id)
+    }
+  }
   api.on(clusterCreate, ({ body }) => {
     const members = body.servers.map(({ node_id, role, workload_disks }) => ({
       node_id,
@@ -328,8 +338,11 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       servers: members,
       datacenter: { id: datacenterId, code, country_code: 'PL' },
       vlan_id: body.vlan_id ?? null,
+      ...(body.labels && { labels: body.labels }),
+      ...(body.maintenance_window && { maintenance_window: body.maintenance_window }),
     })
     all.clusters.push(cluster)
+    assign(cluster, body.subnet_ids ?? [])
     for (const { node_id } of members)
       one(all.servers, node_id).cluster = { id: cluster.id, name: cluster.name }
     made('cluster', cluster.id)
@@ -349,15 +362,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
     return { operation: began('clusterDelete') }
   })
   api.on(clusterSubnetsAssign, ({ params, body }) => {
-    const cluster = one(all.clusters, params.id)
-    cluster.subnets = body.subnet_ids
-      .map((s) => one(all.subnets, s))
-      .map(({ id, name, cidr }) => ({ id, name, cidr }))
-    for (const subnet of all.subnets) {
-      subnet.clusters = cluster.subnets.some((s) => s.id === subnet.id)
-        ? [{ id: cluster.id, name: cluster.name }]
-        : subnet.clusters.filter((c) => c.id !== cluster.id)
-    }
+    assign(one(all.clusters, params.id), body.subnet_ids)
     return { operation: began('clusterSubnetsAssign') }
   })
   // An operation ends when it is read; one that has failed stays so.

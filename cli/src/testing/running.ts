@@ -7,8 +7,8 @@ import {
   clusterPlan,
   clusterWindowSet,
 } from '#contract/clusters/changes/changes.ts'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import {
-  type NewSnapshotSchedule,
   snapshotScheduleGet,
   snapshotScheduleRemove,
   snapshotScheduleSet,

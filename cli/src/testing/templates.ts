@@ -1,4 +1,5 @@
 /** The calls about templates, for the Steelyard in memory. */
+import { firstSettingsOf } from '#contract/templates/first-settings.ts'
 import * as z from 'zod/mini'
 import type { AppliedKind } from '#contract/apply/applied.ts'
 import { NewCluster } from '#contract/clusters/clusters.ts'
@@ -129,6 +130,7 @@ export function serveTemplates(api: TestApi, { servers, made, gone }: Around): T
                 serial: install_disk.serial!,
                 content: 'empty',
               })),
+              ...firstSettingsOf(template, null),
             }),
             to_confirm: [],
             subnets: [],

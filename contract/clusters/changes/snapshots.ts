@@ -6,9 +6,10 @@ import * as z from 'zod/mini'
 import { list } from '../../list.ts'
 import { callsOf } from '../../object-calls.ts'
 import { operation, type Words } from '../../operation.ts'
-import { changed, time, wholeIn } from '../../page.ts'
+import { changed, time } from '../../page.ts'
 import { ClusterServer } from '../clusters.ts'
 import { no, type Verdict, yes } from '../../rule.ts'
+import { NewSnapshotSchedule } from './snapshot-schedule.ts'
 
 /**
  * `taking`: in progress, or waiting for the next attempt. `ready`: read back and verified.
@@ -198,30 +199,6 @@ export const canReadSnapshot = ({
         `The snapshot was made by etcd ${made}, but Talos ${talos} runs etcd ${runs}, which can't read newer data: upgrade Talos first`,
       )
     : yes
-
-const intervals = [1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168] as const
-export const NewSnapshotSchedule = z.strictObject({
-  store_id: z.uuid('Choose a store'),
-  /** Hours between two snapshots. */
-  every_hours: z.union(
-    intervals.map((hours) => z.literal(hours)),
-    { error: `The interval is one of ${intervals.join(', ')} hours` },
-  ),
-  /** Hour of the day, UTC, of the first snapshot; the others follow at the interval. */
-  at_hour: z._default(wholeIn(0, 23, 'The hour must be between 0 and 23'), 2),
-  /** How many snapshots of the schedule are kept; null: not limited. */
-  keep_count: z._default(z.nullable(wholeIn(1, 10_000, 'Keep between 1 and 10,000 snapshots')), 14),
-  /**
-   * How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept.
-   */
-  keep_days: z._default(
-    z.nullable(wholeIn(1, 3_650, 'Keep snapshots between 1 and 3,650 days')),
-    null,
-  ),
-  paused: z._default(z.boolean(), false),
-})
-export type NewSnapshotSchedule = z.infer<typeof NewSnapshotSchedule>
-export type NewSnapshotScheduleInput = z.input<typeof NewSnapshotSchedule>
 
 export const SnapshotSchedule = z.object({
   store: z.object({ id: z.uuid(), name: z.string() }),

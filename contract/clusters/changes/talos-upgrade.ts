@@ -3,7 +3,7 @@
  * kernel arguments, or the previous version.
  */
 import * as z from 'zod/mini'
-import { ExtensionNames, KernelArgs } from '../../images.ts'
+import { ExtensionNames, KernelArgs } from '../../images/customization.ts'
 import { talosVersionText } from '../../versions.ts'
 import { snapshotFirst } from './snapshot-first.ts'
 

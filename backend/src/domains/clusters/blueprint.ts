@@ -21,6 +21,8 @@ export interface ChosenServer {
   readonly install_disk: string
   readonly workload_disks: readonly string[]
   readonly candidate: ServerFacts
+  /** Of the image that is installed. Left out: that of the image that the server runs. */
+  readonly schematic?: string
 }
 
 /** The request with every default filled in. */
@@ -37,7 +39,7 @@ export interface Resolved {
 }
 
 /** The Image Factory's schematic without customization, from which Talos's own images are built. */
-const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
+export const emptySchematic = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
 /**
  * The installer image with the schematic that the server booted, so that extensions and kernel
@@ -52,6 +54,18 @@ export const installImage = (
     secureBoot: server.secure_boot,
     factory: new URL(imageFactoryUrl).host,
   })
+
+/** The installer image of a server that is to join. */
+export const imageOfChosen = (
+  { candidate, schematic }: Pick<ChosenServer, 'candidate' | 'schematic'>,
+  talosVersion: string,
+  config: Pick<Config, 'imageFactoryUrl'>,
+): string =>
+  installImage(
+    { schematic: schematic ?? candidate.schematic, secure_boot: candidate.secure_boot },
+    talosVersion,
+    config,
+  )
 
 /** Settings of a cluster, which may exist or be only previewed. */
 type Planned = Pick<
@@ -153,7 +167,7 @@ export function previewBlueprint(
   const placed = {
     ...server,
     install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
-    install_image: installImage(server.candidate, resolved.talos_version, config),
+    install_image: imageOfChosen(server, resolved.talos_version, config),
   }
   return blueprintFor({ ...resolved, name, controlPlaneAddresses }, placed, secrets, null)
 }

@@ -40,6 +40,7 @@ import {
 } from '#contract/clusters/takeover.ts'
 import { clusterExport } from '#contract/csv/list-exports.ts'
 import { Problem } from '#contract/errors.ts'
+import { clusterSubnetsAssign } from '#contract/network/subnets.ts'
 import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
@@ -178,6 +179,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
   long(clusterCreate, ({ caller, body }) => {
     if (hasPatches(body.servers)) demandScope(signedIn(caller), patchCreate.scope)
+    if (body.subnet_ids?.length) demandScope(signedIn(caller), clusterSubnetsAssign.scope)
     return createCluster(parts, caller, body)
   })
   longHeavy(clusterPreview, ({ body }) => previewCluster(parts, body))

@@ -15,6 +15,7 @@ import type { Installers, OfferedVersions } from '../images/api.ts'
 import type { Offers } from '../offers/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Patches } from '../patches/api.ts'
+import type { Pools } from '../pools/api.ts'
 import type { ServerFacts, Servers } from '../servers/api.ts'
 import type { Snapshots } from '../snapshots/api.ts'
 import type { Measurements } from '../measurements/api.ts'
@@ -37,6 +38,7 @@ export interface ClusterParts extends CoreParts {
   readonly configurations: Configurations
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'assigning' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
+  readonly pools: Omit<Pools, 'release'>
   readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>
   readonly measurements: Pick<Measurements, 'writeCluster'>

@@ -3,7 +3,8 @@
  * a message.
  */
 import { Problem } from '#contract/errors.ts'
-import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
+import { imageLimits } from '#contract/images/customization.ts'
+import { canPutServersIn, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import { supportedMinor, supportedText } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
-import { imageLimits } from '#contract/images.ts'
+import { imageLimits } from '#contract/images/customization.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import {
   emptySchematicId,

@@ -13,6 +13,7 @@ import {
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
+import type { PoolCluster } from './api.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
@@ -22,6 +23,7 @@ import * as store from './store.ts'
  */
 const momentMs = 10 * 60_000
 
+export const noSubnet = 'There is no such subnet'
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
 
 /**
@@ -31,7 +33,7 @@ export const unknownCluster = () => new Problem('not_found', 'There is no such c
 export async function refusal(
   on: Db | Tx,
   subnet: Subnet,
-  cluster: ClusterFacts,
+  cluster: PoolCluster,
   field: string,
   now: number,
 ): Promise<Problem | null> {
@@ -67,8 +69,11 @@ export async function refusal(
   )
 }
 
+const missing = (at: number): Problem =>
+  new Problem('not_found', noSubnet, { [`subnet_ids.${at}`]: noSubnet })
+
 type Holder = Awaited<ReturnType<typeof store.holders>>[number]
-const holderOf = async (on: Db | Tx, subnetId: string, clusterId: string) =>
+const holderOf = async (on: Db | Tx, subnetId: string, clusterId: string | null) =>
   (await store.holders(on, subnetId)).find((h) => h.cluster_id !== clusterId)
 
 function taken(
@@ -96,7 +101,7 @@ function taken(
 export async function takenBy(
   db: Db,
   subnets: readonly Subnet[],
-  clusterId: string,
+  clusterId: string | null,
   now: number,
 ): Promise<Problem | null> {
   for (const [i, subnet] of subnets.entries()) {
@@ -153,10 +158,7 @@ export async function writeAssignments(
   const nameOf = (id: string) => subnets.get(id)?.name ?? id
   for (const [i, id] of ids.entries()) {
     const subnet = subnets.get(id)
-    if (!subnet)
-      throw new Problem('not_found', 'There is no such subnet', {
-        [`subnet_ids.${i}`]: 'There is no such subnet',
-      })
+    if (!subnet) throw missing(i)
     const problem = rows.has(id)
       ? null
       : await refusal(tx, subnet, cluster, `subnet_ids.${i}`, now.getTime())

@@ -18,7 +18,15 @@ import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
 import { poolQueue, type Pools } from './api.ts'
-import { type Changed, checkReady, takenBy, unknownCluster, writeAssignments } from './assign.ts'
+import {
+  type Changed,
+  checkReady,
+  noSubnet,
+  refusal,
+  takenBy,
+  unknownCluster,
+  writeAssignments,
+} from './assign.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'
 import { comingSteps, goingSteps } from './steps.ts'
@@ -178,6 +186,39 @@ export function pools(parts: PoolParts): Pools & Domain {
       inTransaction(db, async (tx) => {
         for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
       }),
+    async judge(on, cluster, ids) {
+      const known = new Map((await subnets.find(on, ids)).map((s) => [s.id, s]))
+      return Promise.all(
+        ids.map(async (id) => {
+          const subnet = known.get(id)
+          if (!subnet) return { refused: noSubnet }
+          const problem = await refusal(on, subnet, cluster, '', clock.now())
+          return problem ? { refused: problem.message } : { id, name: subnet.name }
+        }),
+      )
+    },
+    async reserve(tx, caller, clusterId, ids) {
+      const cluster = (await clusters.find(tx, clusterId))!
+      const changed = await writeAssignments(parts, tx, caller, cluster, {
+        subnet_ids: [...ids],
+        force: false,
+      })
+      for (const { id } of changed.coming)
+        await store.updateAssignment(tx, clusterId, id, {
+          reason: 'The load balancer gets it once the cluster is ready',
+        })
+      await record(tx, caller, {
+        action: 'cluster.subnets_assigned',
+        target: { kind: 'cluster', id: clusterId, name: cluster.name },
+        before: { subnets: [] },
+        after: { subnets: changed.after },
+      })
+      await subnets.tellChanged(tx, caller, changed.touched)
+    },
+    async takenProblem(error, ids) {
+      if (violatedConstraint(error) !== 'subnet_one_cluster') return error
+      return (await takenBy(db, await subnets.find(db, ids), null, clock.now())) ?? error
+    },
     async release(tx, clusterId) {
       const pool = await store.removePool(tx, clusterId)
       const freed = await store.releaseAll(tx, clusterId)

@@ -44,6 +44,8 @@ export function poolReconciler(parts: PoolParts): Reconciler {
     const state = await load(parts, db, job.key)
     if (!state) return undefined
     if (state.cluster.leaving) return giveUp(job, state)
+    // A new cluster has its subnets before its control plane runs; it wakes this queue when ready.
+    if (!state.cluster.has_control_plane) return undefined
     if (await followRequests(job, state)) return 'again'
     if (state.held.length === 0) return write.nothing(job, state)
     try {

@@ -1,5 +1,6 @@
 /** What other domains may call of snapshots of clusters' etcd. */
 import type { ChosenStore } from '#contract/clusters/changes/snapshot-first.ts'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
 import type { Columns } from '../../db/columns.ts'
@@ -57,6 +58,18 @@ export interface Snapshots {
   ) => Promise<{ snapshot: Snapshot | null; condition: SnapshotCondition }>
   /** The schedule of a cluster; null if it has none. @throws Problem not_found for the cluster */
   readonly scheduleOf: (clusterId: string) => Promise<SnapshotSchedule | null>
+  /**
+   * Sets the schedule of a cluster in the transaction that creates it. @throws Problem not_found for
+   * the store
+   */
+  readonly firstSchedule: (
+    tx: Tx,
+    caller: Caller,
+    cluster: { readonly id: string; readonly name: string },
+    wish: NewSnapshotSchedule,
+  ) => Promise<void>
+  /** The name of a store; null if there is no such store. */
+  readonly storeName: (on: On, id: string) => Promise<string | null>
   /**
    * Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem
    * transition_refused if it can't be used

@@ -15,7 +15,8 @@ import {
   backupVerify,
   canUseBackup,
 } from '#contract/storage/backups.ts'
-import type { SnapshotSchedule, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
+import type { SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'

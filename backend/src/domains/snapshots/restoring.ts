@@ -11,7 +11,7 @@ import { readWhole } from './taking.ts'
 
 export function restoring(
   parts: SnapshotParts,
-): Omit<Snapshots, 'last' | 'clusterRemoved' | 'scheduleOf'> {
+): Omit<Snapshots, 'last' | 'clusterRemoved' | 'scheduleOf' | 'firstSchedule' | 'storeName'> {
   const { stores, engine, vault } = parts
   const change = async (
     tx: Tx,

@@ -3,6 +3,7 @@
  * `scheduling.ts`).
  */
 import { randomUUID } from 'node:crypto'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import {
   canUseSnapshot,
   type Snapshot,
@@ -15,7 +16,6 @@ import {
   snapshotScheduleRemove,
   snapshotScheduleSet,
   type SnapshotSchedule,
-  type NewSnapshotSchedule,
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
@@ -82,6 +82,31 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       newest: await store.newestReady(on, clusterId),
       last: await store.lastScheduled(on, clusterId),
     })
+  }
+
+  /** @throws Problem not_found for the store */
+  const writeSchedule = async (
+    tx: Tx,
+    clusterId: string,
+    wish: NewSnapshotSchedule,
+    before: Awaited<ReturnType<typeof store.lockSchedule>>,
+  ): Promise<SnapshotSchedule> => {
+    await stores.hold(tx, wish.store_id)
+    const at = nowOf(parts)
+    // Times before the change count as done, so a change of the schedule never takes a snapshot at
+    // once.
+    const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
+    if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
+    else
+      await store.insertSchedule(tx, {
+        id: randomUUID(),
+        cluster_id: clusterId,
+        ...wish,
+        ...times,
+        created_at: at,
+      })
+    await engine.wake(tx, scheduleQueue, clusterId)
+    return (await shownSchedule(tx, clusterId))!
   }
 
   engine.register(taking(parts))
@@ -244,24 +269,10 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
         const cluster = await clusters.lock(tx, clusterId)
         if (!cluster) throw new Problem('not_found', `Cluster ${clusterId} not found`)
         cluster.demandUnheld(caller)
-        await stores.hold(tx, wish.store_id)
         const before = await store.lockSchedule(tx, clusterId)
-        const shown = before ? await shownSchedule(tx, clusterId) : null
         if (before) checkVersion(ifMatch, before.version)
-        const at = nowOf(parts)
-        // Times before the change count as done, so a change of the schedule never takes a snapshot
-        // at once.
-        const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
-        if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
-        else
-          await store.insertSchedule(tx, {
-            id: randomUUID(),
-            cluster_id: clusterId,
-            ...wish,
-            ...times,
-            created_at: at,
-          })
-        const after = (await shownSchedule(tx, clusterId))!
+        const shown = before ? await shownSchedule(tx, clusterId) : null
+        const after = await writeSchedule(tx, clusterId, wish, before)
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster.name }
         await record(tx, caller, {
@@ -271,7 +282,6 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
           after,
           event: { name: 'cluster.updated', version },
         })
-        await engine.wake(tx, scheduleQueue, clusterId)
         return after
       }),
 
@@ -342,6 +352,14 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     removeOld: async () => void (await store.forget(db, new Date(clock.now() - forgetMs))),
     ...restoring(parts),
     scheduleOf: (clusterId) => calls.schedule(clusterId),
+    async firstSchedule(tx, caller, cluster, wish) {
+      await record(tx, caller, {
+        action: 'cluster.snapshot_schedule_set',
+        target: { kind: 'cluster', ...cluster },
+        after: await writeSchedule(tx, cluster.id, wish, undefined),
+      })
+    },
+    storeName: async (on, id) => (await stores.known(on, id))?.name ?? null,
     async last(clusterId) {
       const row = await store.newestReady(db, clusterId)
       return {

@@ -18,6 +18,8 @@ export interface Stores {
   readonly some: (on: Db | Tx) => Promise<KnownStore[]>
   /** undefined if there is no such store. */
   readonly known: (on: Db | Tx, id: string) => Promise<KnownStore | undefined>
+  /** The id of the store with this name; null if there is none. */
+  readonly named: (name: string) => Promise<string | null>
   /**
    * Locks the store's row, so that it can't be removed before the end of the transaction. @throws
    * Problem not_found

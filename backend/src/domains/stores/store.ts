@@ -22,6 +22,8 @@ export const page = (db: Db, query: Input<typeof storeList>['query']) =>
 
 export const find = (on: On, id: string): Promise<StoreRow | undefined> =>
   on.selectFrom('store').selectAll().where('id', '=', id).executeTakeFirst()
+export const named = (on: On, name: string): Promise<{ id: string } | undefined> =>
+  on.selectFrom('store').select('id').where('name', '=', name).executeTakeFirst()
 /** At most two stores. */
 export const some = (on: On): Promise<StoreRow[]> =>
   on.selectFrom('store').selectAll().limit(2).execute()

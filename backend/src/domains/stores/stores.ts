@@ -330,6 +330,7 @@ export function stores({
     },
     some: store.some,
     known: store.find,
+    named: async (name) => (await store.named(db, name))?.id ?? null,
     hold: async (tx, id) => existing(await store.lock(tx, id), 'store'),
     note,
   }

@@ -69,8 +69,8 @@ export async function addCluster(
   networks = { pod: '10.244.0.0/16', service: '10.96.0.0/12' },
 ): Promise<string> {
   const id = randomUUID()
-  await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, status, created_at, updated_at)
-    values (${id}, ${name}, ${datacenterId}, 'v1.13.9', '1.13', '1.36.3', 'https://10.9.9.9:6443', false, ${networks.pod}, ${networks.service}, ${id}, 'ready', now(), now())`.execute(
+  await sql`insert into cluster (id, name, datacenter_id, talos_version, contract, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, status, control_plane_at, created_at, updated_at)
+    values (${id}, ${name}, ${datacenterId}, 'v1.13.9', '1.13', '1.36.3', 'https://10.9.9.9:6443', false, ${networks.pod}, ${networks.service}, ${id}, 'ready', now(), now(), now())`.execute(
     backend.platform.db,
   )
   return id

@@ -7,7 +7,7 @@ import { NewTemplate, type Template } from '#contract/templates/templates.ts'
 import type { Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
-import type { OfferedVersions } from '../images/api.ts'
+import type { Installers, OfferedVersions } from '../images/api.ts'
 import type { Patches } from '../patches/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
@@ -21,7 +21,10 @@ export interface TemplateParts extends Platform {
   readonly patches: Pick<Patches, 'check' | 'holdsSecret' | 'ofServer'>
   /** The schedule of a cluster's snapshots; null if it has none. */
   readonly scheduleOf: (clusterId: string) => Promise<SnapshotSchedule | null>
+  /** The id of the store with this name; null if there is none. */
+  readonly storeNamed: (name: string) => Promise<string | null>
   readonly versions: OfferedVersions
+  readonly installers: Pick<Installers, 'demandBuildable'>
   /** The cluster as the API shows it. @throws Problem not_found */
   readonly shown: (id: string) => Promise<Cluster>
   /**

@@ -16,6 +16,8 @@ import {
 } from '#contract/servers/disks.ts'
 import type { Server } from '#contract/servers/server.ts'
 import { type Chosen, chooseServers } from '#contract/templates/choose.ts'
+import { firstSettingsOf, noStoreOf } from '#contract/templates/first-settings.ts'
+import { chooseSubnets } from '#contract/templates/subnets.ts'
 import type {
   NewTemplate,
   PlannedCluster,
@@ -66,32 +68,6 @@ const merged = (template: NewTemplate, asked: TemplatePlan): NewTemplate => ({
   }),
 })
 
-/** Free subnets for each cluster, the smallest that is large enough; a string says what is missing. */
-function chooseSubnets(
-  free: readonly Subnet[],
-  { subnets: wishes }: NewTemplate,
-  clusters: number,
-): Subnet[][] | string {
-  const rest = free.toSorted(
-    (a, b) => (a.total ?? Infinity) - (b.total ?? Infinity) || (a.name < b.name ? -1 : 1),
-  )
-  const all: Subnet[][] = []
-  for (let at = 0; at < clusters; at++) {
-    const own: Subnet[] = []
-    for (const { type, addresses } of wishes) {
-      const i = rest.findIndex(
-        (s) =>
-          (type === undefined || s.type === type) && (s.total === null || s.total >= addresses),
-      )
-      if (i === -1)
-        return `Too few subnets: ${wishes.length * clusters} are asked for, and the datacenter has no further free workload subnet${type === undefined ? '' : ` of type ${type}`} with at least ${addresses} addresses`
-      own.push(...rest.splice(i, 1))
-    }
-    all.push(own)
-  }
-  return all
-}
-
 function plannedOf(
   template: NewTemplate,
   asked: TemplatePlan,
@@ -99,11 +75,13 @@ function plannedOf(
     at,
     chosen,
     subnets,
+    storeId,
     versions,
   }: {
     at: number
     chosen: readonly Chosen<Server>[]
     subnets: readonly Subnet[]
+    storeId: string | null
     versions: { readonly talos_version: string; readonly kubernetes_version: string }
   },
 ): PlannedCluster {
@@ -144,6 +122,8 @@ function plannedOf(
         ...(patches[role] && { patch: patches[role] }),
       })),
       confirmed_disks: emptyDisks(chosen),
+      ...firstSettingsOf(template, storeId),
+      subnet_ids: subnets.map(({ id }) => id),
     }),
     to_confirm: disksToConfirm(
       chosen.map((one) => ({
@@ -170,6 +150,25 @@ async function nameProblems(
       problems.push(`${name}: ${nameSentences('Cluster').taken}`)
   }
   return problems
+}
+
+/** Why the image factory doesn't build the image of the template; none if it asks for none. */
+async function imageProblems(
+  { installers }: TemplateParts,
+  { extensions = [], kernel_args = [] }: NewTemplate,
+  version: string,
+): Promise<string[]> {
+  if (extensions.length + kernel_args.length === 0) return []
+  try {
+    await installers.demandBuildable(version, {
+      officialExtensions: extensions,
+      extraKernelArgs: kernel_args,
+    })
+    return []
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [`The image of the template can't be had: ${error.message}`]
+  }
 }
 
 /** Answers `templatePlan`. @throws Problem not_found for the datacenter */
@@ -203,16 +202,27 @@ export async function planClusters(
   if (choice.refusal !== null) refusals.push(choice.refusal)
   const subnets = chooseSubnets(
     template.subnets.length === 0 ? [] : await parts.subnets.free(datacenter.id),
-    template,
+    template.subnets,
     asked.clusters.length,
   )
   if (typeof subnets === 'string') refusals.push(subnets)
+  const store = template.snapshots?.store
+  const storeId = store === undefined ? null : await parts.storeNamed(store)
+  if (store !== undefined && storeId === null) refusals.push(noStoreOf(store))
+  if (versions.problem === null)
+    refusals.push(...(await imageProblems(parts, template, versions.talos_version)))
   const isWhole = refusals.length === 0 && choice.clusters !== null && typeof subnets !== 'string'
   return {
     template,
     clusters: isWhole
       ? choice.clusters.map((chosen, at) =>
-          plannedOf(template, asked, { at, chosen, subnets: subnets[at]!, versions }),
+          plannedOf(template, asked, {
+            at,
+            chosen,
+            subnets: subnets[at]!,
+            storeId,
+            versions,
+          }),
         )
       : null,
     refusals,

@@ -1,9 +1,14 @@
 /** Templates: saving them, and clusters that are made from them on simulated machines. */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { snapshotScheduleGet } from '#contract/clusters/changes/snapshots.ts'
+import { clusterCreate, clusterGet, clusterPreview } from '#contract/clusters/clusters.ts'
+import { subnetGet } from '#contract/network/subnets.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { rackCreate, serverPlace } from '#contract/racks/racks.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { serverUpdate } from '#contract/servers/servers.ts'
 import {
   clusterTemplate,
@@ -14,6 +19,8 @@ import {
   templateRemove,
   templateUpdate,
 } from '#contract/templates/templates.ts'
+import { schematicId } from '#talos/schematic/schematic.ts'
+import { addSubnet } from '../subnets/testing.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 
 const world = await clusterWorld({ servers: 9, seed: 'templates' })
@@ -27,6 +34,8 @@ const plan = async (body: object) => {
   })
   return answer!
 }
+const window = { days: ['sat' as const], from: '02:30', minutes: 240, time_zone: 'UTC' }
+const withGvisor = schematicId({ officialExtensions: ['siderolabs/gvisor'] })
 const small = { name: 'small', control_planes: { count: 1 } }
 
 test('a template is saved, replaced, listed and removed, and the audit log says so', async () => {
@@ -141,6 +150,25 @@ test('names that are taken or given twice, and too few servers, are refused toge
   ])
 })
 
+test('a store and an image that are gone, and subnets that are used up, are refused by name', async () => {
+  const template = {
+    ...small,
+    talos_version: 'v1.13.9',
+    subnets: [{ type: 'IPv6' as const, addresses: 30 }],
+    snapshots: { store: 'nowhere', every_hours: 6 as const },
+    extensions: ['siderolabs/nonsense'],
+  }
+  const refused = await plan({ template })
+  expect(refused.clusters).toBeNull()
+  expect(refused.refusals).toEqual([
+    'Too few subnets: 1 are asked for, and the datacenter has no further free workload subnet of type IPv6 with at least 30 addresses',
+    'There is no store nowhere, to which the snapshots of the template go: add a store of this name, or change the template',
+    expect.stringMatching(
+      /^The image of the template can't be had: The image factory has no extension siderolabs\/nonsense for Talos v1\.1/,
+    ),
+  ])
+})
+
 test('a cluster is made from a template, and another one like it on other servers', async () => {
   const racks: string[] = []
   for (const name of ['R1', 'R2', 'R3'])
@@ -161,9 +189,22 @@ test('a cluster is made from a template, and another one like it on other server
       kubernetes_version: '1.36.3',
       control_planes: { count: 3 },
       workers: { count: 1, patch: sysctls },
+      subnets: [{ type: 'IPv4', addresses: 10 }],
+      extensions: ['siderolabs/gvisor'],
+      labels: { shop: 'edge' },
+      maintenance_window: window,
+      snapshots: { store: 'offsite', every_hours: 6 },
     },
   })
+  const folder = path.join(backend.config.dataFolder, 'stores', 'a')
+  mkdirSync(folder, { recursive: true })
+  const offsite = await admin.call(storeCreate, {
+    body: { name: 'offsite', kind: 'folder', folder },
+  })
+  expect(offsite.problem).toBeUndefined()
+  const subnet = await addSubnet(admin, datacenter_id, 'edge-net', '203.0.113.0/28')
   const planned = await plan({ template_id: saved.answer!.id })
+  expect(planned.refusals).toEqual([])
   const [first] = planned.clusters!
   expect(first!.servers.map((s) => s.role)).toEqual([
     ...Array<string>(3).fill('control_plane'),
@@ -209,10 +250,53 @@ test('a cluster is made from a template, and another one like it on other server
   const without = [spoiled.node_id]
   const again = (await plan({ template_id: saved.answer!.id, without })).clusters![0]!
   expect(again.servers.map((s) => s.node_id)).not.toContain(spoiled.node_id)
+  expect(again.subnets).toEqual([{ id: subnet.id, name: 'edge-net', cidr: '203.0.113.0/28' }])
+  const gone = await admin.call(clusterCreate, {
+    body: { ...again.body, subnet_ids: [subnet.id, datacenter_id] },
+  })
+  expect(gone.problem).toMatchObject({
+    code: 'not_found',
+    fields: { 'subnet_ids.1': 'There is no such subnet' },
+  })
+  expect((await admin.call(subnetGet, { params: { id: subnet.id } })).answer!.clusters).toEqual([])
+  const preview = (await admin.call(clusterPreview, { body: again.body })).answer!
+  expect(preview.checks.filter((check) => !check.ok)).toEqual([])
+  expect(preview.steps.at(-1)!.title).toBe('Add edge-net to the load balancer')
+  for (const { config } of preview.servers) expect(config).toContain(`/${withGvisor}:v1.13.9`)
+
   const created = await admin.call(clusterCreate, { body: again.body })
   expect(created.problem).toBeUndefined()
-  expect(await world.ended(created.answer!.operation.id)).toMatchObject({ status: 'done' })
   const { id } = created.answer!.cluster
+  // Everything is there before the first server is installed.
+  expect(created.answer!.cluster).toMatchObject({
+    maintenance_window: window,
+    labels: { shop: 'edge' },
+    subnets: [{ name: 'edge-net' }],
+  })
+  expect((await admin.call(subnetGet, { params: { id: subnet.id } })).answer).toMatchObject({
+    status: 'applying',
+    reason: 'The load balancer gets it once the cluster is ready',
+  })
+  const schedule = await admin.call(snapshotScheduleGet, { params: { id } })
+  expect(schedule.answer!.schedule).toMatchObject({
+    store: { id: offsite.answer!.id },
+    every_hours: 6,
+  })
+  const other = await admin.call(clusterPreview, {
+    body: { ...again.body, name: 'shop-09', subnet_ids: [subnet.id] },
+  })
+  expect(other.answer!.checks).toContainEqual({
+    check: 'subnets',
+    ok: false,
+    message: expect.stringMatching(/^edge-net was assigned to shop-01 by /) as string,
+  })
+  expect(await world.ended(created.answer!.operation.id)).toMatchObject({ status: 'done' })
+  for (const { node_id } of again.body.servers)
+    expect(world.machine({ id: node_id }).schematic).toBe(withGvisor)
+  await world.until(
+    async () => (await admin.call(subnetGet, { params: { id: subnet.id } })).answer!,
+    ({ status, reason }) => status === 'active' && reason === null,
+  )
   const taken = await plan({ template_id: saved.answer!.id, without })
   expect(taken.refusals[0]).toMatch(/^shop-01: Cluster name already exists/)
 
@@ -227,14 +311,16 @@ test('a cluster is made from a template, and another one like it on other server
       kubernetes_version: '1.36.3',
       control_planes: { count: 3, patch: { name: 'calm' } },
       workers: { count: 1, patch: { name: 'sysctls' } },
-      extensions: [],
+      extensions: ['siderolabs/gvisor'],
+      maintenance_window: window,
+      subnets: [{ type: 'IPv4', addresses: subnet.total! }],
     },
     left_out: [],
   })
   const { needs } = like.answer!.template.workers
   expect(needs.cores).toBeGreaterThan(0)
   const second = await plan({
-    template: { ...like.answer!.template, control_planes: { count: 1 } },
+    template: { ...like.answer!.template, subnets: [], control_planes: { count: 1 } },
     clusters: [{ name: 'shop-02' }],
     workers: 1,
     without,

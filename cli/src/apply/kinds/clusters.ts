@@ -24,8 +24,8 @@ import {
   type Run,
 } from '../plan.ts'
 import { hostOf } from '../running/difference.ts'
-import { planImages, planRunning } from '../running/planning.ts'
-import { planSettings, settingsOf } from '../running/settings.ts'
+import { planRunning } from '../running/planning.ts'
+import { hasStore, planLock, scheduleBody, settingsOf } from '../running/settings.ts'
 import { type FoundServer, isFreed, serverFinder } from '../servers.ts'
 
 type Member = ClusterDocument['servers'][number]
@@ -124,17 +124,17 @@ const bodyOf = async (
     kind: _kind,
     datacenter,
     servers: members,
-    subnets: _subnets,
-    extensions: _extensions,
-    kernel_args: _arguments,
-    maintenance_window: _window,
-    snapshots: _snapshots,
+    subnets = [],
+    snapshots,
     locked: _locked,
-    labels: _labels,
     ...fields
   } = document
+  const subnet_ids: string[] = []
+  for (const subnet of new Set(subnets)) subnet_ids.push(await run.idOf('subnet', subnet))
   return {
     ...fields,
+    ...(subnet_ids.length > 0 && { subnet_ids }),
+    ...(snapshots && { snapshots: await scheduleBody(run, snapshots) }),
     datacenter_id: await run.idOf('datacenter', datacenter),
     servers: members.map(({ server, ...member }) => ({
       ...member,
@@ -147,10 +147,10 @@ const bodyOf = async (
  * Adds the steps that change a cluster's subnets. Those that leave go first, because a pruned
  * subnet can only be removed once its addresses are free.
  */
-export async function planSubnets(
+async function planSubnets(
   planning: Planning,
   placed: Placed<ClusterDocument>,
-  cluster: Cluster | null,
+  cluster: Cluster,
 ): Promise<void> {
   const { name } = placed.document
   if (placed.document.subnets === undefined) return
@@ -158,12 +158,12 @@ export async function planSubnets(
   const draining = new Set(
     (await planning.world.subnets()).filter((s) => s.status === 'draining').map((s) => s.id),
   )
-  const now = (cluster?.subnets ?? []).filter((s) => !draining.has(s.id)).map((s) => s.name)
+  const now = cluster.subnets.filter((s) => !draining.has(s.id)).map((s) => s.name)
   const staying = now.filter((s) => wanted.includes(s))
   const step = { kind: 'cluster', name, placed, does: 'update' } as const
   const assign = async (run: Run, names: readonly string[]) => {
     // An earlier run may have ended before the cluster was ready.
-    if (cluster?.operation_id) await run.wait(cluster.operation_id)
+    if (cluster.operation_id) await run.wait(cluster.operation_id)
     await run.waitForCluster(name)
     const id = await run.idOf('cluster', name)
     const subnet_ids: string[] = []
@@ -188,7 +188,6 @@ export async function planSubnets(
       ...step,
       rank: ranks.assign,
       changes: [{ field: 'subnets', before: staying.toSorted(), after: wanted.toSorted() }],
-      ...(cluster === null && { note: 'once the cluster is ready' }),
       run: async (run) => run.wait(await assign(run, wanted)),
     })
 }
@@ -310,10 +309,9 @@ export const clusters = planner<ClusterDocument>({
       if (cluster === null) {
         const servers = serversOf(planning, one, find)
         if (!servers || !isPlaced || !hasSubnets) continue
+        if (!(await hasStore(planning, one))) continue
         planCreation(planning, one, servers)
-        await planSettings(planning, one, null)
-        planImages(planning, one)
-        await planSubnets(planning, one, null)
+        planLock(planning, { placed: one, cluster: null })
         continue
       }
       planning.described.add(keyOf('cluster', cluster.id))

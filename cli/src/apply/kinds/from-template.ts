@@ -12,15 +12,13 @@ import {
   type PlannedServer,
   templatePlan,
 } from '#contract/templates/templates.ts'
+import { settingsSaid } from '#contract/templates/first-settings.ts'
 import { counted } from '#contract/words.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
 import { withLosses } from '../../commands/confirm-loss.ts'
 import { disk as diskSize, words } from '../../text.ts'
 import type { Placed } from '../files.ts'
 import { documentsOf, keyOf, planner, type Planning, ranks, refuse, type Run } from '../plan.ts'
-import { planImages } from '../running/planning.ts'
-import { planSettings } from '../running/settings.ts'
-import { planSubnets } from './clusters.ts'
 
 const sizeOf = ({ size }: { readonly size: number | null }): string =>
   size === null ? '' : `, ${diskSize(size)}`
@@ -38,10 +36,14 @@ function serverLines(one: PlannedServer): string[] {
   ]
 }
 
-const detailsOf = ({ servers, to_confirm, subnets }: PlannedCluster): string[] => [
+const detailsOf = (
+  { servers, to_confirm, subnets }: PlannedCluster,
+  template: NewTemplate,
+): string[] => [
   ...servers.flatMap(serverLines),
   ...to_confirm.map((one) => `To be confirmed: ${diskSentence(one)}`),
   ...subnets.map(({ name, cidr }) => `Subnet ${name} (${cidr})`),
+  ...settingsSaid(template).flatMap(({ part, said }) => (part === 'subnets' ? [] : [said])),
 ]
 
 /** The template that the document names: of the call, of a document, or a saved one. */
@@ -65,29 +67,6 @@ async function templateOf(
   return null
 }
 
-/** The cluster as a document, for the steps that follow its creation. */
-const documentOf = (
-  { document: { datacenter } }: Placed<ClustersDocument>,
-  { name, servers, subnets }: PlannedCluster,
-  { extensions, kernel_args, labels, maintenance_window, snapshots }: NewTemplate,
-): ClusterDocument => ({
-  kind: 'cluster',
-  name,
-  datacenter,
-  servers: servers.map((one) => ({
-    server: one.name,
-    role: one.role,
-    install_disk: one.install_disk.device,
-    workload_disks: one.workload_disks.map((d) => d.device),
-  })),
-  ...(subnets.length > 0 && { subnets: subnets.map((s) => s.name) }),
-  ...(extensions && { extensions }),
-  ...(kernel_args && { kernel_args }),
-  ...(Object.keys(labels).length > 0 && { labels }),
-  ...(maintenance_window && { maintenance_window }),
-  ...(snapshots && { snapshots }),
-})
-
 async function create(run: Run, { name, body, to_confirm }: PlannedCluster): Promise<void> {
   const { confirmed_disks: empty, ...asked } = body
   // A confirmation names a disk of one cluster; others would refuse it.
@@ -109,29 +88,24 @@ async function create(run: Run, { name, body, to_confirm }: PlannedCluster): Pro
   run.begun(name, operation.id)
 }
 
-async function planCluster(
+function planCluster(
   planning: Planning,
   placed: Placed<ClustersDocument>,
   planned: PlannedCluster,
   template: NewTemplate,
-): Promise<void> {
+): void {
   const { name, servers } = planned
-  const document = documentOf(placed, planned, template)
-  // The rules of the settings say where in the document they are: there is only one place.
-  const one = { ...placed, document, lineOf: () => placed.line }
-  const step = { kind: 'cluster', name, placed } as const
   planning.plan.steps.push({
-    ...step,
+    kind: 'cluster',
+    name,
+    placed,
     rank: ranks.cluster,
     does: 'create',
     changes: [],
     note: `${counted(servers.length, 'server')} from the template ${template.name}`,
-    details: detailsOf(planned),
+    details: detailsOf(planned, template),
     run: (run) => create(run, planned),
   })
-  await planSettings(planning, one, null)
-  planImages(planning, one)
-  await planSubnets(planning, one, null)
 }
 
 export const clustersFromTemplate = planner<ClustersDocument>({
@@ -216,7 +190,7 @@ export const clustersFromTemplate = planner<ClustersDocument>({
       plan.notes.push(...planned.warnings)
       for (const cluster of planned.clusters ?? []) {
         for (const { node_id } of cluster.servers) without.add(node_id)
-        await planCluster(planning, one, cluster, planned.template)
+        planCluster(planning, one, cluster, planned.template)
       }
       if (planned.clusters)
         plan.notes.push(

@@ -124,31 +124,6 @@ async function imagesNow(
       }
 }
 
-/** The step that gives the servers of a new cluster the document's image where they differ. */
-export function planImages(planning: Planning, placed: Placed<ClusterDocument>): void {
-  const { document } = placed
-  const { name, extensions, kernel_args } = document
-  if (extensions === undefined && kernel_args === undefined) return
-  planning.plan.steps.push({
-    does: 'update',
-    kind: 'cluster',
-    name,
-    placed,
-    rank: ranks.change,
-    changes: [
-      ...(extensions ? [{ field: 'extensions', before: null, after: extensions }] : []),
-      ...(kernel_args ? [{ field: 'kernel_args', before: null, after: kernel_args }] : []),
-    ],
-    note: 'once the cluster is ready, on servers whose image differs',
-    async run(run) {
-      await run.waitForCluster(name)
-      const id = await run.idOf('cluster', name)
-      const change = await imagesNow(run, id, document)
-      return change === null ? 'done' : beginChange(run, { id, name }, change, null)
-    },
-  })
-}
-
 function addStep(
   planning: Planning,
   placed: Placed<ClusterDocument>,

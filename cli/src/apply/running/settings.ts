@@ -1,6 +1,7 @@
 /** The labels, the maintenance window and the schedule of snapshots of a cluster. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterDocument } from '#contract/apply/documents.ts'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import {
   snapshotScheduleGet,
@@ -13,7 +14,16 @@ import { clusterFilesHold } from '#contract/clusters/files.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import type { Api } from '../../api/client.ts'
 import type { Placed } from '../files.ts'
-import { labelChangesOf, labelsIn, type Planning, ranks, refuse, type Step } from '../plan.ts'
+import {
+  labelChangesOf,
+  labelsIn,
+  type Planning,
+  ranks,
+  refuse,
+  type Run,
+  type Step,
+} from '../plan.ts'
+import * as noun from '../../nouns.ts'
 
 type Snapshots = NonNullable<ClusterDocument['snapshots']>
 
@@ -48,6 +58,26 @@ export async function settingsOf(
 const sorted = (window: Cluster['maintenance_window']) =>
   window && { ...window, days: window.days.toSorted() }
 
+/** The body of a schedule. @throws CliError if the store is gone */
+export async function scheduleBody(
+  { context: { api } }: Pick<Run, 'context'>,
+  { store, ...schedule }: Snapshots,
+): Promise<NewSnapshotSchedule> {
+  return { ...schedule, store_id: await noun.idOf(api, noun.store, store) }
+}
+
+/** Whether the store of the document's snapshots exists. Adds the problem. */
+export async function hasStore(
+  planning: Planning,
+  placed: Placed<ClusterDocument>,
+): Promise<boolean> {
+  const store = placed.document.snapshots?.store
+  if (store === undefined || (await planning.world.stores()).some((one) => one.name === store))
+    return true
+  refuse(planning, placed, `There is no store ${store}`, 'snapshots', 'store')
+  return false
+}
+
 async function planSchedule(
   planning: Planning,
   {
@@ -56,18 +86,16 @@ async function planSchedule(
     step,
   }: {
     placed: Placed<ClusterDocument>
-    cluster: Cluster | null
+    cluster: Cluster
     step: Omit<Step, 'changes' | 'run'>
   },
 ): Promise<void> {
   const { name, snapshots: wanted } = placed.document
   const { api } = planning.context
-  const now = cluster === null ? null : await readSchedule(api, cluster.id)
+  const now = await readSchedule(api, cluster.id)
   const before = now && writtenOf(now)
   if (wanted === undefined || isDeepStrictEqual(before, wanted)) return
-  const store = wanted && (await planning.world.stores()).find((one) => one.name === wanted.store)
-  if (wanted && !store)
-    return refuse(planning, placed, `There is no store ${wanted.store}`, 'snapshots', 'store')
+  if (!(await hasStore(planning, placed))) return
   planning.plan.steps.push({
     ...step,
     changes: [{ field: 'snapshots', before, after: wanted }],
@@ -75,26 +103,28 @@ async function planSchedule(
       await run.waitForCluster(name)
       const params = { id: await run.idOf('cluster', name) }
       if (wanted === null) await run.call(snapshotScheduleRemove, { params }, now?.version)
-      else {
-        const { store: _name, ...body } = wanted
-        const { id: store_id } = store!
-        await run.call(snapshotScheduleSet, { params, body: { ...body, store_id } }, now?.version)
-      }
+      else
+        await run.call(
+          snapshotScheduleSet,
+          { params, body: await scheduleBody(run, wanted) },
+          now?.version,
+        )
     },
   })
 }
 
-/** The lock is taken before anything else changes. Only a person takes it off. */
-function planLock(
+/**
+ * The lock is taken before anything else changes. Only a person takes it off.
+ * @param cluster null: the run creates it
+ */
+export function planLock(
   { plan, set }: Planning,
   {
     placed,
     cluster,
-    step: { note: _note, ...step },
   }: {
     placed: Placed<ClusterDocument>
     cluster: Cluster | null
-    step: Omit<Step, 'changes' | 'run'>
   },
 ): void {
   const { name, locked } = placed.document
@@ -105,7 +135,10 @@ function planLock(
     )
   if (locked !== true || isHeld) return
   plan.steps.push({
-    ...step,
+    does: 'update',
+    kind: 'cluster',
+    name,
+    placed,
     rank: ranks.lock,
     changes: [{ field: 'locked', before: false, after: true }],
     note: `only files of the set ${set} change it from then on`,
@@ -116,14 +149,11 @@ function planLock(
   })
 }
 
-/**
- * Adds the steps that set the labels, the window and the schedule of a cluster.
- * @param cluster null: the run creates it
- */
+/** Adds the steps that set the labels, the window and the schedule of a cluster. */
 export async function planSettings(
   planning: Planning,
   placed: Placed<ClusterDocument>,
-  cluster: Cluster | null,
+  cluster: Cluster,
 ): Promise<void> {
   const { name, labels, maintenance_window: window } = placed.document
   const step = {
@@ -132,13 +162,11 @@ export async function planSettings(
     name,
     placed,
     rank: ranks.settings,
-    ...(cluster === null && { note: 'once the cluster is ready' }),
   } as const
-  const relabelled = labelChangesOf(cluster?.labels, labels)
+  const relabelled = labelChangesOf(cluster.labels, labels)
   if (relabelled.length > 0) {
-    const { note: _note, ...now } = step
     planning.plan.steps.push({
-      ...now,
+      ...step,
       changes: relabelled,
       async run(run) {
         const params = { id: await run.idOf('cluster', name) }
@@ -146,7 +174,7 @@ export async function planSettings(
       },
     })
   }
-  const now = cluster?.maintenance_window ?? null
+  const now = cluster.maintenance_window ?? null
   if (window !== undefined && !isDeepStrictEqual(sorted(now), sorted(window)))
     planning.plan.steps.push({
       ...step,
@@ -157,6 +185,6 @@ export async function planSettings(
         await run.call(clusterWindowSet, { params, body: { window } })
       },
     })
-  planLock(planning, { placed, cluster, step })
+  planLock(planning, { placed, cluster })
   await planSchedule(planning, { placed, cluster, step })
 }

@@ -13,7 +13,11 @@ import { changeOptions, runChange } from './run-change.ts'
  * The given values; an empty list for `--no-…`; undefined if neither is given, so that nothing
  * changes.
  */
-function wanted(option: string, values: readonly string[], none: boolean): string[] | undefined {
+export function wanted(
+  option: string,
+  values: readonly string[],
+  none: boolean,
+): string[] | undefined {
   if (none && values.length > 0)
     throw new CliError('usage', `Give either --${option} or --no-${option}s`)
   return none ? [] : values.length > 0 ? [...values] : undefined

@@ -45,7 +45,6 @@ test('a cluster gets its labels when it is created, and later only what differs'
   expect(shown.out).toContain('~ cluster web\n    labels.team: edge → core\n')
   expect((await apply(cluster('labels: {team: core}\n'))).exit).toBe(0)
   expect(there.api.callsOf(clusterUpdate).map((c) => c.body)).toEqual([
-    { labels: { team: 'edge' } },
     { labels: { team: 'core' } },
   ])
   expect((await cli.run('export --kind cluster')).out).toContain('labels:\n  team: core\n')

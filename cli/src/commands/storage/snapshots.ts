@@ -1,3 +1,4 @@
+import type { NewSnapshotScheduleInput } from '#contract/clusters/changes/snapshot-schedule.ts'
 import {
   type Snapshot,
   snapshotDownload,
@@ -6,7 +7,6 @@ import {
   snapshotList,
   snapshotRemove,
   type SnapshotSchedule,
-  type NewSnapshotScheduleInput,
   snapshotScheduleGet,
   snapshotScheduleRemove,
   snapshotScheduleSet,

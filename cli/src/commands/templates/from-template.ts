@@ -20,6 +20,7 @@ import * as noun from '../../nouns.ts'
 import { oneLine } from '../../text.ts'
 import type { createOptions } from '../cluster-create.ts'
 import { confirmedDisks } from '../confirm-disks.ts'
+import { firstOptions } from './first-settings.ts'
 
 export const templateOptions = {
   template: {
@@ -64,6 +65,8 @@ type Options = Given<Operands, typeof templateOptions & typeof createOptions>['o
   readonly yes: boolean
   readonly wait: boolean
 }
+const optionNames = <T extends object>(options: T) => Object.keys(options) as (keyof T)[]
+
 /** Options that a template decides. */
 const decided = [
   'control-plane',
@@ -76,6 +79,7 @@ const decided = [
   'vlan-id',
   'pod-cidr',
   'service-cidr',
+  ...optionNames(firstOptions),
 ] as const
 
 /** What the options ask of a template; null if they name none. @throws CliError */

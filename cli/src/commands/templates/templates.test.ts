@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import { clusterUpdate } from '#contract/clusters/update.ts'
 import { templateCreate, templatePlan } from '#contract/templates/templates.ts'
 import { numberedServer } from '../../testing/installation.ts'
 import { datacenter, withRack, writes } from '../../testing/rack.ts'
@@ -43,11 +42,6 @@ async function withServers(count: number) {
   })
   const rack = await withRack(servers)
   await rack.apply(datacenter)
-  rack.there.api.on(clusterUpdate, ({ params }) => {
-    const cluster = rack.there.clusters.find((c) => c.id === params.id)!
-    cluster.labels = { shop: 'yes' }
-    return cluster
-  })
   return rack
 }
 
@@ -61,6 +55,7 @@ describe('apply of a template', () => {
     expect(first.out).toMatch(
       /s-01, control plane: 16 cores, at least 16; 1 disk \(NVME\), at least 1; its rack is not known\n +Talos on \/dev\/nvme0n1 \(PM9A3, serial D-1, .*\): the smallest empty disk\. It is wiped; it holds empty/,
     )
+    expect(first.out).toContain('Labels: shop=yes\n')
     expect(first.out).toContain('Not chosen, 2 servers: suitable, not needed\n')
     expect(there.clusters.map((c) => c.name)).toEqual(
       Array.from({ length: 10 }, (_, i) => `shop-${String(i + 1).padStart(2, '0')}`),
@@ -69,6 +64,7 @@ describe('apply of a template', () => {
     expect(asked[9]).toMatchObject({
       servers: [{ node_id: there.servers[9]!.id, install_disk: '/dev/nvme0n1' }],
       confirmed_disks: [{ serial: 'D-10', content: 'empty' }],
+      labels: { shop: 'yes' },
     })
     expect(there.applied.filter((a) => a.kind === 'cluster')).toHaveLength(10)
     const before = writes(there).length

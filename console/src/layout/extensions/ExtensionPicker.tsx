@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { type Extension, extensionList, imageLimits } from '#contract/images.ts'
+import { imageLimits } from '#contract/images/customization.ts'
+import { type Extension, extensionList } from '#contract/images.ts'
 import { counted } from '#contract/words.ts'
 import { query } from '../../api/query.ts'
 import { Checkbox } from '../../ui/inputs/Choices.tsx'

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import { no, yes } from '#contract/rule.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import { query } from '../../api/query.ts'

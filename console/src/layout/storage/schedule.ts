@@ -1,4 +1,5 @@
-import type { SnapshotSchedule, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
+import type { SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { Verdict } from '#contract/rule.ts'
 
 /** A schedule that takes snapshots of a cluster, or backups of Steelyard. */

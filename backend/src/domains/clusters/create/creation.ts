@@ -17,13 +17,22 @@ import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { judge } from './check.ts'
 import { judgedConfig, judgePatches, patchFindings } from './configurations.ts'
+import {
+  demandSameImages,
+  imagesOf,
+  noImages,
+  type ServerImages,
+  wantedImage,
+  withImages,
+} from './image.ts'
+import { judgeSettings } from './first-settings.ts'
 import type { Finding, Surroundings } from './judged.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
 import { type Reached, reachedAfter } from './losses.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
 import { creationSteps } from '../plan.ts'
 import { present } from '../present.ts'
-import { installImage, type Resolved } from '../blueprint.ts'
+import { imageOfChosen, type Resolved } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
@@ -70,6 +79,7 @@ async function write(
   tx: Tx,
   caller: Caller,
   asked: NewCluster,
+  images: ServerImages,
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const { clock, servers, operations, secrets } = parts
   // This lock serialises the creation of clusters with the creation of subnets, so that overlaps
@@ -87,7 +97,11 @@ async function write(
   const now = new Date(clock.now())
   const id = randomUUID()
   const key = await makeChainKey()
-  const { servers: chosen, ...columns } = resolved
+  const { servers: judged, ...columns } = resolved
+  demandSameImages(judged, images)
+  const chosen = withImages(judged, images)
+  const { labels = {}, maintenance_window: window = null } = asked
+  const image = wantedImage(asked)
   await store.insert(tx, {
     id,
     name: asked.name,
@@ -95,6 +109,9 @@ async function write(
     ...columns,
     contract: minorText(columns.talos_version),
     chain_address: key.address,
+    labels: JSON.stringify(labels),
+    maintenance_window: window && JSON.stringify(window),
+    wanted_image: image && JSON.stringify(image),
     created_at: now,
     updated_at: now,
     reason: 'Making certificates and keys',
@@ -129,7 +146,7 @@ async function write(
       name: s.name,
       interface: s.interface,
       ...diskColumns(s.candidate.disks, s.install_disk, s.workload_disks),
-      install_image: installImage(s.candidate, resolved.talos_version, parts.config),
+      install_image: imageOfChosen(s, resolved.talos_version, parts.config),
       agreed_disks: JSON.stringify(
         agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks]),
       ),
@@ -138,7 +155,12 @@ async function write(
   )
   for (const { node_id, patch } of asked.servers)
     if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
+  if (asked.snapshots)
+    await parts.snapshots.firstSchedule(tx, caller, { id, name: asked.name }, asked.snapshots)
+  if (asked.subnet_ids?.length) await parts.pools.reserve(tx, caller, id, asked.subnet_ids)
+  const subnets = (await parts.subnets.namesByCluster(tx, [id])).get(id)
   const cluster = present((await store.find(tx, id))!, {
+    ...(subnets && { subnets }),
     offer: await parts.offers.lookFor(tx, id),
   })
   await parts.record(tx, caller, {
@@ -186,10 +208,22 @@ export async function createCluster(
   const { resolved } = judge(asked, await surroundings(parts, parts.db, asked))
   const { losses } = await reached(parts, asked, resolved)
   demandNoLoss(losses, asked.confirmed_loss)
+  const images =
+    resolved === null
+      ? noImages
+      : await imagesOf(
+          parts.installers,
+          wantedImage(asked),
+          resolved.talos_version,
+          resolved.servers,
+        )
+  // The factory builds an image only of a schematic that it knows. One that is never used harms
+  // nothing.
+  for (const schematic of images.unknown) await parts.installers.register(schematic)
   try {
-    return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked))
+    return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked, images))
   } catch (error) {
-    throw takenProblem(error)
+    throw await parts.pools.takenProblem(takenProblem(error), asked.subnet_ids ?? [])
   }
 }
 
@@ -214,31 +248,32 @@ export async function previewCluster(
   parts: ClusterParts,
   asked: NewCluster,
 ): Promise<Answer<typeof clusterPreview>> {
-  const { findings, warnings, warningsOf, resolved } = judge(
-    asked,
-    await surroundings(parts, parts.db, asked),
-  )
+  const judged = judge(asked, await surroundings(parts, parts.db, asked))
+  const { findings, warnings, warningsOf } = judged
+  const settings = await judgeSettings(parts, asked, judged.resolved)
+  findings.push(...settings.findings)
+  const { resolved } = settings
   const { losses, sentences } = await reached(parts, asked, resolved)
   const lost = canLose(losses, asked.confirmed_loss)
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []
   const wrong = await patchFindings(parts, asked.servers)
   for (const server of resolved?.servers ?? []) {
-    const judged = await judgedConfig(
+    const configuration = await judgedConfig(
       parts,
       parts.db,
       { name: asked.name, resolved: resolved!, servers: asked.servers },
       server,
     )
     // The problems of a patch's body are found by both.
-    if (wrong.length === 0) findings.push(...judged.findings)
+    if (wrong.length === 0) findings.push(...configuration.findings)
     servers.push({
       node_id: server.node_id,
       name: server.name,
-      config: judged.yaml === '' ? '' : await parts.configurations.mask(judged.yaml),
+      config: configuration.yaml === '' ? '' : await parts.configurations.mask(configuration.yaml),
       warnings: [
         ...(warningsOf.get(server.node_id) ?? []),
         ...(sentences.has(server.node_id) ? [sentences.get(server.node_id)!] : []),
-        ...judged.warnings,
+        ...configuration.warnings,
       ],
     })
   }
@@ -248,7 +283,7 @@ export async function previewCluster(
     servers,
     losses: [...losses],
     checks: [...all, ...warnings.map((message) => ({ check: 'warning', ok: true, message }))],
-    steps: resolved ? creationSteps(resolved.servers) : [],
+    steps: resolved ? [...creationSteps(resolved.servers), ...settings.steps] : [],
   }
 }
 

@@ -12,6 +12,7 @@ import { defaultInstallDisk } from './check.ts'
 import { agreedOf, diskColumns } from '../disks.ts'
 import { demandUnheld } from '../held/held.ts'
 import { judgePatches } from './configurations.ts'
+import { demandSameImages, imagesOf, noImages, type ServerImages, withImages } from './image.ts'
 import { reachedAfter } from './losses.ts'
 import {
   clusterQueue,
@@ -23,7 +24,7 @@ import {
   wakeMembers,
 } from '../parts.ts'
 import { replacementSteps } from '../plan.ts'
-import { installImage } from '../blueprint.ts'
+import { imageOfChosen } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
@@ -59,10 +60,11 @@ export async function replaceServer(
 ): Promise<{ operation: Operation }> {
   const row = await store.find(parts.db, id)
   if (row) demandUnheld(caller, row)
-  const { losses, refused } = await judgeNew(parts, id, nodeId, asked.node_id)
+  const { losses, refused, images } = await judgeNew(parts, id, nodeId, asked.node_id)
   if (refused !== undefined) throw new Problem('not_eligible', refused)
   demandNoLoss(losses, asked.confirmed_loss)
-  return replaceIn(parts, caller, id, nodeId, asked)
+  for (const schematic of images.unknown) await parts.installers.register(schematic)
+  return replaceIn(parts, caller, id, { nodeId, images, ...asked })
 }
 
 /** The new server if its patches cut it off, and what can't work in them. */
@@ -71,8 +73,12 @@ async function judgeNew(
   id: string,
   nodeId: string,
   by: string,
-): Promise<{ readonly losses: readonly ServerLoss[]; readonly refused: string | undefined }> {
-  const none = { losses: [], refused: undefined }
+): Promise<{
+  readonly losses: readonly ServerLoss[]
+  readonly refused: string | undefined
+  readonly images: ServerImages
+}> {
+  const none = { losses: [], refused: undefined, images: noImages }
   const state = await store.load(parts.db, id)
   const old = state?.members.find((m) => m.node_id === nodeId)
   if (!state || !old) return none
@@ -106,15 +112,24 @@ async function judgeNew(
     resolved: { ...state.row, servers: [chosen] },
     servers: [{ node_id: by, role, workload_disks: [] }],
   })
-  return { losses, refused: findings[0]?.message }
+  const { wanted_image: wish, talos_version: version } = state.row
+  const images = await imagesOf(parts.installers, wish, version, [chosen])
+  return { losses, refused: findings[0]?.message, images }
 }
 
 const replaceIn = (
   parts: ClusterParts,
   caller: Caller,
   id: string,
-  nodeId: string,
-  { node_id: by, confirmed_disks: confirmed }: Input<typeof clusterServerReplace>['body'],
+  {
+    nodeId,
+    images,
+    node_id: by,
+    confirmed_disks: confirmed,
+  }: Input<typeof clusterServerReplace>['body'] & {
+    readonly nodeId: string
+    readonly images: ServerImages
+  },
 ): Promise<{ operation: Operation }> =>
   inTransaction(parts.db, async (tx) => {
     const { servers, operations, engine } = parts
@@ -173,6 +188,8 @@ const replaceIn = (
       if ((await operations.state(tx, earlier.id))?.cancel_requested_at)
         throw new Problem('transition_refused', 'The creation is being cancelled')
     }
+    const [chosen] = withImages([{ node_id: by, name: facts!.name, candidate: facts! }], images)
+    demandSameImages([chosen!], images)
     const now = new Date(parts.clock.now())
     const fresh = {
       cluster_id: id,
@@ -182,7 +199,7 @@ const replaceIn = (
       name: facts!.name,
       interface: facts!.link,
       ...diskColumns(facts!.disks, disk),
-      install_image: installImage(facts!, row.talos_version, parts.config),
+      install_image: imageOfChosen(chosen!, row.talos_version, parts.config),
       is_moved: row.is_moved,
       agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
       at_since: now,

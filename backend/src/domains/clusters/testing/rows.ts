@@ -96,6 +96,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   labels: {},
   notes: '',
   maintenance_window: null,
+  wanted_image: null,
   other_endpoint: null,
   former_endpoints: [],
   other_virtual_ip: false,

@@ -4,6 +4,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
 import type { KubernetesNode } from '../../../kubernetes/answers.ts'
 import { sweepQueue } from '../../configurations/api.ts'
+import { poolQueue } from '../../pools/api.ts'
 import { certificateQueue, healthQueue } from '../parts.ts'
 import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'
 import { factsOf, updateCluster, wakeMembers } from '../parts.ts'
@@ -351,6 +352,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await parts.engine.wake(tx, sweepQueue, state.row.id)
     await parts.engine.wake(tx, certificateQueue, state.row.id)
     await parts.engine.wake(tx, healthQueue, state.row.id)
+    await parts.engine.wake(tx, poolQueue, state.row.id)
     // A cluster that was taken over ran before, so it gets no `cluster.ready` event.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {

@@ -3,11 +3,10 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
-import type { Verdict } from '#contract/rule.ts'
+import { type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { CallError } from '../../../api/client.ts'
-import { useUser } from '../../../api/auth.ts'
 import type { PageProps } from '../../../api/page.ts'
 import { query } from '../../../api/query.ts'
 import { useDraft } from '../../../api/use-draft.ts'
@@ -26,10 +25,17 @@ import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
 import { later, part } from '../../../ui/part.tsx'
 import { chosenDisks, confirmedOf } from './choice.ts'
-import { blank, bodyOf, canReview, clusterProblems, KeptDraft, problemsOf } from './draft.ts'
+import {
+  blank,
+  bodyOf,
+  canReview,
+  clusterProblems,
+  KeptDraft,
+  problemsOf,
+  type Taken,
+} from './draft.ts'
 import type { Made } from './creating.ts'
 import { useServersOf } from './use-servers-of.ts'
-import type { Rest } from '../like/rest.ts'
 import type { Source } from '../like/use-start.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './CreateCluster.module.css'
@@ -50,8 +56,7 @@ function loadSteps(): void {
   StepServers.load()
   StepReview.load()
 }
-const loadLike = () => import('../like/like.ts')
-const StartFrom = part(async () => ({ default: (await loadLike()).StartFrom }))
+const StartFrom = part(async () => ({ default: (await import('../like/like.ts')).StartFrom }))
 
 const steps = [
   { id: 'cluster', text: 'Cluster' },
@@ -127,8 +132,7 @@ function Steps({
   writeBody,
 }: StepsProps) {
   const start = source.template ?? source.like
-  const user = useUser()
-  const [rest, setRest] = useState<Rest>()
+  const [template, setTemplate] = useState<Taken>()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isAsking, setAsking] = useState(false)
   const head = useRef<HTMLDivElement>(null)
@@ -140,7 +144,7 @@ function Steps({
         ? { ok: true, body: bodyOf(typed) }
         : { ok: false, fields }
     },
-    complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
+    complete: (body) => ({ ...body, ...extra }),
     // The button goes to the next step; in the last step it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
       if (shown === 'review')
@@ -155,11 +159,6 @@ function Steps({
     done: async (made) => {
       if (!made) return
       await kept.settle()
-      // The cluster exists by now: a failure here must not look like one of the creation.
-      if (user && rest)
-        await loadLike()
-          .then(({ beginRest }) => beginRest(user.id, made.cluster, rest))
-          .catch(() => undefined)
       await refreshClusters()
       await navigate(paths.cluster(made.cluster.id, 'timeline'))
     },
@@ -183,6 +182,7 @@ function Steps({
   const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
   const disks = chosenDisks(draft, servers.data ?? [])
   const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
+  const extra = { ...(confirmed.length > 0 && { confirmed_disks: confirmed }), ...template?.body }
   const shown =
     step !== 'cluster' && Object.keys(clusterProblems(draft, taken, versions.items)).length > 0
       ? 'cluster'
@@ -208,14 +208,19 @@ function Steps({
   const isFilled = (start ?? '') === draft.from
   // A preview is soon out of date, so every visit fetches a new one.
   const preview = useQuery({
-    ...query(clusterPreview, { body: bodyOf(draft) }),
-    enabled: shown === 'review',
+    ...query(clusterPreview, { body: { ...bodyOf(draft), ...template?.body } }),
+    enabled: shown === 'review' && (start === undefined || template?.can.ok === true),
     staleTime: 0,
     gcTime: 0,
     retry: false,
   })
   const canCreate = (): Verdict =>
-    both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
+    both(
+      allowed(clusterCreate),
+      template?.can ?? yes,
+      previewVerdict(preview),
+      canWipe(disks, confirmed),
+    )
   if (!kept.ready) return <SkeletonRows rows={8} />
 
   return (
@@ -246,7 +251,7 @@ function Steps({
             change={change}
             versions={versions.items}
             datacenters={datacenters}
-            onRest={setRest}
+            onTaken={setTemplate}
           />
         </Suspense>
       )}
@@ -290,10 +295,9 @@ function Steps({
                 <Suspense fallback={null}>
                   <ReviewCommand
                     draft={draft}
-                    body={bodyOf(draft, confirmed)}
+                    body={{ ...bodyOf(draft), ...extra }}
                     servers={servers.data}
                     datacenter={datacenter?.code ?? ''}
-                    confirmed={confirmed}
                   />
                 </Suspense>
               </span>

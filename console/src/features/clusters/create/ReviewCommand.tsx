@@ -1,5 +1,4 @@
 import { clusterCreate, type NewClusterInput } from '#contract/clusters/clusters.ts'
-import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
@@ -14,23 +13,16 @@ interface ReviewCommandProps {
   servers: readonly Server[] | undefined
   /** Code of the datacenter. */
   datacenter: string
-  confirmed: readonly ConfirmedDisk[]
 }
 
 /**
  * The creation as a command. The command line reads patches from files. A patch in the draft has no
  * file, so only the call of the API is shown if the draft contains a patch.
  */
-export const ReviewCommand = ({
-  draft,
-  body,
-  servers,
-  datacenter,
-  confirmed,
-}: ReviewCommandProps) => (
+export const ReviewCommand = ({ draft, body, servers, datacenter }: ReviewCommandProps) => (
   <AsCommand
     {...(!Object.values(draft.servers).some((c) => c.patch) && {
-      cli: createCommand(draft, servers ?? [], datacenter, confirmed),
+      cli: createCommand(draft, servers ?? [], datacenter, body),
     })}
     api={curlOf(clusterCreate, {}, body)}
     complete={servers !== undefined}

@@ -1,6 +1,9 @@
 /** The CLI command that creates the cluster of a draft. */
-import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'
-import type { ConfirmedDisk } from '#contract/servers/disks.ts'
+import {
+  defaultPodCidr,
+  defaultServiceCidr,
+  type NewClusterInput,
+} from '#contract/clusters/clusters.ts'
 import { cliOf } from '../../../lib/shell.ts'
 import type { Draft } from './draft.ts'
 
@@ -12,8 +15,10 @@ export function createCommand(
   draft: Draft,
   servers: readonly { id: string; name: string }[],
   datacenter: string,
-  confirmed: readonly ConfirmedDisk[] = [],
+  body: Partial<NewClusterInput> = {},
 ): string {
+  const { confirmed_disks: confirmed = [], labels = {}, maintenance_window: window } = body
+  const { snapshots, extensions, kernel_args: args } = body
   const chosen = servers.flatMap((s) => {
     const how = draft.servers[s.id]
     return how === undefined ? [] : [{ name: s.name, ...how }]
@@ -36,5 +41,20 @@ export function createCommand(
     'vlan-id': draft.vlan,
     'pod-cidr': draft.podCidr === defaultPodCidr ? '' : draft.podCidr,
     'service-cidr': draft.serviceCidr === defaultServiceCidr ? '' : draft.serviceCidr,
+    label: Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`)),
+    subnet: body.subnet_ids ?? [],
+    extension: extensions ?? [],
+    'no-extensions': extensions?.length === 0,
+    'kernel-arg': args ?? [],
+    'no-kernel-args': args?.length === 0,
+    'window-day': window?.days ?? [],
+    'window-from': window?.from,
+    'window-minutes': window?.minutes,
+    'window-time-zone': window?.time_zone,
+    'snapshot-store': snapshots?.store_id,
+    'snapshot-every': snapshots?.every_hours,
+    'snapshot-at': snapshots?.at_hour,
+    'snapshot-keep': snapshots?.keep_count === null ? 0 : snapshots?.keep_count,
+    'snapshot-keep-days': snapshots?.keep_days,
   })
 }

@@ -115,7 +115,7 @@ test('a disk with content or a removable disk is never preselected, and must be 
   ])
   // The request names only the disks that the user has ticked.
   const one = confirmedOf(chosenDisks(chosen, [full]), new Set([keyOf(asked[0]!)]))
-  expect(bodyOf(chosen, one).confirmed_disks).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
+  expect(one).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
   // If the content has changed since, the disk must be confirmed again.
   const changed = {
     ...full,
@@ -367,6 +367,26 @@ test('the CLI command names servers by role and disks by server, and omits defau
   expect(createCommand(draft, named, 'PL-POZ-1')).toBe(
     'steelyard cluster create web --datacenter PL-POZ-1 --control-plane server-a --worker server-c --interface server-c=eth1' +
       ' --install-disk server-a=/dev/sda --install-disk server-c=/dev/sda --workload-disk server-c=/dev/sdb --workload-disk server-c=/dev/sdc',
+  )
+})
+
+test('the CLI command includes what is taken over from a template', () => {
+  const taken = {
+    labels: { shop: 'edge', spare: '' },
+    subnet_ids: ['n-1'],
+    extensions: [],
+    kernel_args: ['panic=10'],
+    maintenance_window: {
+      days: ['sat' as const, 'sun' as const],
+      from: '02:30',
+      minutes: 240,
+      time_zone: 'UTC',
+    },
+    snapshots: { store_id: 's-1', every_hours: 6 as const, keep_count: null },
+  }
+  expect(createCommand({ ...blank, name: 'web' }, named, 'PL-POZ-1', taken)).toBe(
+    'steelyard cluster create web --datacenter PL-POZ-1 --label shop=edge --label spare --subnet n-1 --no-extensions --kernel-arg panic=10' +
+      ' --window-day sat --window-day sun --window-from 02:30 --window-minutes 240 --window-time-zone UTC --snapshot-store s-1 --snapshot-every 6 --snapshot-keep 0',
   )
 })
 

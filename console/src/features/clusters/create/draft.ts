@@ -5,10 +5,10 @@ import {
   canHaveControlPlanes,
   defaultPodCidr,
   defaultServiceCidr,
-  NewCluster,
+  ClusterFields,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
-import { type ConfirmedDisk, devicePath } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/servers/disks.ts'
 import { familyProblem } from '#contract/clusters/network-rules.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
@@ -46,8 +46,17 @@ export const KeptDraft = z.object({
   servers: z.record(z.string(), Chosen),
   /** Id of the template or cluster from which the form was filled; '' if from neither. */
   from: z._default(z.string(), ''),
+  /** Parts of the template that the cluster does not take over. */
+  leftOut: z._default(z.array(z.string()), []),
 })
 export type Draft = z.infer<typeof KeptDraft>
+
+/** Fields of the body that come from a template. */
+export interface Taken {
+  readonly body: Partial<NewClusterInput>
+  /** Whether the cluster can have all of them. */
+  readonly can: Verdict
+}
 
 export const blank: Draft = {
   name: '',
@@ -61,12 +70,13 @@ export const blank: Draft = {
   serviceCidr: defaultServiceCidr,
   servers: {},
   from: '',
+  leftOut: [],
 }
 
 /**
  * The body of clusterCreate and clusterPreview. `confirmed`: disks with content that may be wiped.
  */
-export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterInput {
+export function bodyOf(draft: Draft): NewClusterInput {
   return {
     name: draft.name,
     datacenter_id: draft.datacenterId,
@@ -79,7 +89,6 @@ export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): 
     ...(draft.vlan !== '' && { vlan_id: Number(draft.vlan) }),
     pod_cidr: draft.podCidr,
     service_cidr: draft.serviceCidr,
-    ...(confirmed.length > 0 && { confirmed_disks: [...confirmed] }),
     servers: Object.entries(draft.servers).map(([node_id, c]) => ({
       node_id,
       role: c.role,
@@ -132,7 +141,7 @@ export function clusterProblems(
   versions: readonly OfferedTalos[] = [],
 ): Problems {
   const problems: Problems = {}
-  const read = z.safeParse(NewCluster, { ...bodyOf(draft), servers: [placeholder] })
+  const read = z.safeParse(ClusterFields, { ...bodyOf(draft), servers: [placeholder] })
   if (!read.success) {
     for (const issue of read.error.issues) {
       const field = fieldOf[String(issue.path[0])]

@@ -1,20 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
+import { subnetList } from '#contract/network/subnets.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import type { OfferedTalos } from '#contract/versions.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Empty } from '../../../ui/feedback/States.tsx'
-import { Alert } from '../../../ui/feedback/Status.tsx'
+import { Alert, Problem } from '../../../ui/feedback/Status.tsx'
+import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { KeyValue, Panel } from '../../../ui/text/Panel.tsx'
-import type { Draft } from '../create/draft.ts'
+import type { Draft, Taken } from '../create/draft.ts'
 import { serverParts } from '../templates/template-said.ts'
 import css from './Like.module.css'
-import { partsOf, type Rest } from './rest.ts'
 import { filledFrom, type Start, versionsOf } from './start.ts'
+import { takenOver, type TakenPart } from './taken.ts'
 import { type Source, useStart } from './use-start.ts'
 
 interface StartFromProps {
@@ -25,8 +28,8 @@ interface StartFromProps {
   change: (to: Partial<Draft>) => void
   versions: readonly OfferedTalos[]
   datacenters: readonly { readonly id: string }[]
-  /** Called with what the cluster gets after its creation. */
-  onRest: (rest: Rest) => void
+  /** Called with what the cluster takes over. */
+  onTaken: (taken: Taken) => void
 }
 
 const Without = (): ReactNode => (
@@ -76,31 +79,53 @@ function Started({
   change,
   versions,
   datacenters,
-  onRest,
+  onTaken,
 }: Omit<StartFromProps, 'source'> & { start: Start }) {
   const { id, template } = start
   const isFilled = draft.from === id
   useEffect(() => {
     if (!isFilled) change(filledFrom(start, versions, datacenters))
   }, [isFilled, start, versions, datacenters, change])
-  useEffect(() => onRest(template), [template, onRest])
+  const { datacenterId, leftOut } = draft
+  const stores = useQuery({
+    ...query(storeList, { query: { per_page: 1000 } }),
+    enabled: template.snapshots !== null,
+  })
+  const subnets = useQuery({
+    ...query(subnetList, {
+      query: { datacenter: datacenterId, purpose: 'workload', per_page: 1000 },
+    }),
+    enabled: template.subnets.length > 0 && datacenterId !== '',
+  })
+  const failed = stores.error ?? subnets.error
+  const { parts, body, can } = useMemo(
+    () =>
+      takenOver(template, leftOut, {
+        stores: stores.data?.items,
+        subnets: datacenterId === '' ? undefined : subnets.data?.items,
+      }),
+    [template, leftOut, datacenterId, stores.data, subnets.data],
+  )
+  useEffect(() => onTaken({ body, can }), [body, can, onTaken])
   if (step === 'servers') return null
-  const after = partsOf(template)
+  const title = start.of === 'template' ? `From the template ${start.name}` : `Like ${start.name}`
+  const settings = (
+    <>
+      <Parts parts={parts} leftOut={leftOut} change={change} />
+      <Problem text={failed && reasonOf(failed)} />
+    </>
+  )
   if (step === 'review')
     return (
-      after.length > 0 && (
-        <Panel title="After the creation">
-          <After parts={after} store={template.snapshots?.store} />
+      parts.length > 0 && (
+        <Panel title={title} className={css['start']}>
+          {settings}
         </Panel>
       )
     )
   const { gone } = versionsOf(template, versions)
   return (
-    <Panel
-      title={start.of === 'template' ? `From the template ${start.name}` : `Like ${start.name}`}
-      actions={<Without />}
-      className={css['start']}
-    >
+    <Panel title={title} actions={<Without />} className={css['start']}>
       <div className="stack stack3">
         <p className="fs13 t2">
           Versions, networks, patches and the choice of servers are taken over. Name{' '}
@@ -117,10 +142,10 @@ function Started({
             <h3 className="label">Choice of servers</h3>
             <KeyValue rows={serverParts(template)} />
           </section>
-          {after.length > 0 && (
+          {parts.length > 0 && (
             <section className="stack stack2">
-              <h3 className="label">After the creation</h3>
-              <After parts={after} store={template.snapshots?.store} />
+              <h3 className="label">The cluster gets</h3>
+              {settings}
             </section>
           )}
         </div>
@@ -139,41 +164,42 @@ function Started({
   )
 }
 
-/** What the cluster gets after its creation, and when. `store`: name of the store of snapshots. */
-function After({ parts, store }: { parts: ReturnType<typeof partsOf>; store: string | undefined }) {
-  const stores = useQuery({
-    ...query(storeList, { query: { per_page: 1000 } }),
-    enabled: store !== undefined,
-  })
-  const isGone = stores.data?.items.every(({ name }) => name !== store) === true
-  const isAtOnce = (part: string) => part === 'labels' || (part === 'snapshots' && !isGone)
-  const whenOf = (part: string) => {
-    if (isAtOnce(part)) return 'set at once'
-    return `once the cluster is ready${part === 'extensions' ? ', on servers whose image differs' : ''}`
-  }
+const ways: Partial<
+  Record<TakenPart['part'], { label: string; to: ReturnType<typeof paths.stores> }>
+> = {
+  snapshots: { label: 'Stores', to: paths.stores() },
+  subnets: { label: 'Subnets', to: paths.network() },
+}
+
+/** What the cluster has from its first moment; each part can be left out. */
+function Parts({
+  parts,
+  leftOut,
+  change,
+}: { parts: readonly TakenPart[]; leftOut: readonly string[] } & Pick<StartFromProps, 'change'>) {
   return (
-    <div className="stack stack2">
-      <ul className={css['sentences']}>
-        {parts.map(({ part, said }) => (
+    <ul className={css['taken']}>
+      {parts.map(({ part, said, isTaken, problem }) => {
+        const way = ways[part]
+        return (
           <li key={part}>
-            {said} <span className="t3">{whenOf(part)}</span>
+            <Checkbox
+              label={said}
+              checked={isTaken}
+              onChange={(to) =>
+                change({
+                  leftOut: to ? leftOut.filter((one) => one !== part) : [...leftOut, part],
+                })
+              }
+            />
+            {problem !== null && (
+              <Alert tone="danger" action={way && <ActionButton {...way} size="small" />}>
+                {problem}.
+              </Alert>
+            )}
           </li>
-        ))}
-      </ul>
-      {isGone && (
-        <Alert
-          tone="warn"
-          action={<ActionButton label="Stores" size="small" to={paths.stores()} />}
-        >
-          The store {store} is gone. Add a store of this name, or set another schedule on the page
-          of the new cluster.
-        </Alert>
-      )}
-      {parts.some(({ part }) => !isAtOnce(part)) && (
-        <p className="fs13 t2">
-          The page of the new cluster, in this browser, names what remains, with the way to it.
-        </p>
-      )}
-    </div>
+        )
+      })}
+    </ul>
   )
 }

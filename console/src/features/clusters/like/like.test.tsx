@@ -1,18 +1,15 @@
 // @vitest-environment happy-dom
-/** Filling the form from a template, and what a new cluster still lacks of it. */
+/** Filling the form from a template, and what the new cluster takes over from it. */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import * as z from 'zod/mini'
-import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operation.ts'
 import { NewTemplate, type Template } from '#contract/templates/templates.ts'
 import { queryClient } from '../../../api/query.ts'
-import { blank, type Draft } from '../create/draft.ts'
-import RestOfTemplate from './RestOfTemplate.tsx'
-import { beginRest, type Rest } from './rest.ts'
+import { blank, type Draft, type Taken } from '../create/draft.ts'
 import { StartFrom } from './StartFrom.tsx'
 import type { Source } from './use-start.ts'
 
@@ -20,8 +17,6 @@ const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`
 
 const api = vi.hoisted(() => ({
   answers: {} as Record<string, unknown>,
-  sent: [] as [string, unknown][],
-  drafts: new Map<string, unknown>(),
 }))
 vi.mock('../../../api/client.ts', () => {
   class CallError extends Error {
@@ -33,8 +28,7 @@ vi.mock('../../../api/client.ts', () => {
   }
   return {
     CallError,
-    call: async ({ name }: Operation, { body }: { body?: unknown }) => {
-      if (body !== undefined) api.sent.push([name, body])
+    call: async ({ name }: Operation) => {
       const answer = api.answers[name] ?? { items: [] }
       if (typeof answer === 'number') throw new CallError(`${name} failed`, answer)
       return answer
@@ -42,18 +36,6 @@ vi.mock('../../../api/client.ts', () => {
   }
 })
 vi.mock('../../../api/session.ts', () => ({ allowed: () => ({ ok: true }) }))
-vi.mock('../../../api/auth.ts', () => ({
-  useUser: () => ({ id: 'ada' }),
-  whenSessionEnds: () => () => undefined,
-}))
-vi.mock('../../../api/drafts.ts', () => ({
-  readDraft: async (_user: string, name: string) =>
-    api.drafts.has(name) ? { value: api.drafts.get(name) } : undefined,
-  writeDraft: async (_user: string, name: string, value: unknown) =>
-    void api.drafts.set(name, value),
-  removeDraft: async (_user: string, name: string) => void api.drafts.delete(name),
-}))
-
 const wished = z.parse(NewTemplate, {
   name: 'shop',
   vlan_id: 7,
@@ -62,7 +44,7 @@ const wished = z.parse(NewTemplate, {
   snapshots: { store: 'offsite', every_hours: 6 },
   maintenance_window: { days: ['sat'], from: '02:30', minutes: 240, time_zone: 'UTC' },
   extensions: ['siderolabs/gvisor'],
-  subnets: [{}, {}],
+  subnets: [{}, { addresses: 30 }],
 })
 const saved: Template = {
   ...wished,
@@ -74,15 +56,22 @@ const saved: Template = {
   updated_at: '2026-11-20T08:00:00.000Z',
 }
 const stores = { items: [{ id: id(8), name: 'offsite' }] }
+const subnet = (n: number, total: number, clusters: object[] = []) => ({
+  id: id(n),
+  name: `net-${n}`,
+  cidr: `10.${n}.0.0/24`,
+  type: 'IPv4',
+  total,
+  clusters,
+})
+const subnets = { items: [subnet(7, 14), subnet(6, 62), subnet(5, 30, [{}])] }
 
 beforeEach(() => {
   api.answers = {
     templateGet: saved,
     storeList: stores,
-    clusterExtensions: { items: [{ node_id: id(6), extensions: [], kernel_args: [] }] },
+    subnetList: subnets,
   }
-  api.sent = []
-  api.drafts.clear()
 })
 afterEach(() => {
   cleanup()
@@ -90,12 +79,12 @@ afterEach(() => {
 })
 
 function show(source: Source) {
-  const seen: { draft: Draft; rest: Rest | undefined } = { draft: blank, rest: undefined }
+  const seen: { draft: Draft; taken: Taken | undefined } = { draft: blank, taken: undefined }
   function Page() {
     const [draft, setDraft] = useState<Draft>(blank)
-    const [rest, setRest] = useState<Rest>()
+    const [taken, setTaken] = useState<Taken>()
     const [change] = useState(() => (to: Partial<Draft>) => setDraft((now) => ({ ...now, ...to })))
-    Object.assign(seen, { draft, rest })
+    Object.assign(seen, { draft, taken })
     return (
       <StartFrom
         source={source}
@@ -104,7 +93,7 @@ function show(source: Source) {
         change={change}
         versions={[]}
         datacenters={[{ id: id(2) }]}
-        onRest={setRest}
+        onTaken={setTaken}
       />
     )
   }
@@ -116,27 +105,54 @@ function show(source: Source) {
   return seen
 }
 
-test('the form is filled from a template, and what comes after the creation is named', async () => {
+test('the form is filled from a template, and the cluster takes over what is not left out', async () => {
   const seen = show({ template: id(1) })
   await screen.findByText('From the template shop')
   expect(seen.draft).toMatchObject({ from: id(1), vlan: '7', datacenterId: id(2), name: '' })
-  expect(seen.rest).toMatchObject({ labels: { shop: 'edge' }, subnets: [{}, {}] })
   await screen.findByText(/^Talos v1\.2\.3 is no longer offered/)
-  const after = (await screen.findAllByRole('listitem')).map((one) => one.textContent)
-  expect(after).toEqual([
-    'Labels: shop=edge set at once',
-    'Snapshots every 6 hours to the store offsite set at once',
-    'Maintenance window: Sat 02:30 for 4 h, UTC once the cluster is ready',
-    'Image: siderolabs/gvisor once the cluster is ready, on servers whose image differs',
-    '2 subnets once the cluster is ready',
+  await screen.findByText('Subnets: net-7 (10.7.0.0/24), net-6 (10.6.0.0/24)')
+  expect(screen.getAllByRole('checkbox').map((one) => one.closest('label')!.textContent)).toEqual([
+    'Labels: shop=edge',
+    'Snapshots every 6 hours to the store offsite',
+    'Maintenance window: Sat 02:30 for 4 h, UTC',
+    'Image: siderolabs/gvisor',
+    'Subnets: net-7 (10.7.0.0/24), net-6 (10.6.0.0/24)',
   ])
+  expect(seen.taken).toEqual({
+    can: { ok: true },
+    body: {
+      labels: { shop: 'edge' },
+      maintenance_window: wished.maintenance_window,
+      snapshots: {
+        store_id: id(8),
+        every_hours: 6,
+        at_hour: 2,
+        keep_count: 14,
+        keep_days: null,
+        paused: false,
+      },
+      extensions: ['siderolabs/gvisor'],
+      subnet_ids: [id(7), id(6)],
+    },
+  })
+  for (const part of [/^Image/, /^Labels/])
+    await userEvent.click(screen.getByRole('checkbox', { name: part }))
+  expect(seen.draft.leftOut).toEqual(['extensions', 'labels'])
+  expect(Object.keys(seen.taken!.body)).toEqual(['maintenance_window', 'snapshots', 'subnet_ids'])
 })
 
-test('a store that is gone is said in its place', async () => {
+test('a store that is gone, and subnets that are used up, are said and can be left out', async () => {
   api.answers['storeList'] = { items: [] }
-  show({ template: id(1) })
-  const said = await screen.findByText(/^The store offsite is gone\./)
-  expect(said.textContent).toContain('set another schedule on the page of the new cluster')
+  api.answers['subnetList'] = { items: [subnet(7, 14)] }
+  const seen = show({ template: id(1) })
+  const gone = 'The store offsite is gone. Add a store of this name, or leave the snapshots out'
+  await screen.findByText(`${gone}.`)
+  await screen.findByText(/^Too few subnets: 2 are asked for, .+ or leave the subnets out\.$/)
+  expect(seen.taken!.can).toEqual({ ok: false, reason: gone })
+  for (const part of [/^Snapshots/, /^2 subnets/])
+    await userEvent.click(screen.getByRole('checkbox', { name: part }))
+  expect(seen.taken!.can).toEqual({ ok: true })
+  expect(screen.queryByText(`${gone}.`)).toBeNull()
 })
 
 test('of a cluster, what is not taken over is said', async () => {
@@ -157,64 +173,4 @@ test.each([
   await screen.findByText(said)
   expect(screen.getByRole('link', { name: 'Start without a template' })).toBeTruthy()
   expect(seen.draft).toEqual(blank)
-})
-
-const cluster = {
-  id: id(5),
-  name: 'shop-02',
-  status: 'creating',
-  subnets: [],
-} as unknown as Cluster
-const notice = (of: Cluster) =>
-  render(
-    <QueryClientProvider client={queryClient}>
-      <RestOfTemplate cluster={of} />
-    </QueryClientProvider>,
-  )
-
-test('labels and schedule are set at once; the page names the rest until it is done', async () => {
-  await beginRest('ada', cluster, wished)
-  expect(api.sent.map(([name]) => name)).toEqual(['clusterUpdate', 'snapshotScheduleSet'])
-  expect(api.sent[1]![1]).toMatchObject({ store_id: id(8), every_hours: 6 })
-  notice(cluster)
-  const [early] = await screen.findAllByRole('button', { name: /^Set/ })
-  expect(early!.getAttribute('aria-disabled')).toBe('true')
-  cleanup()
-
-  notice({ ...cluster, status: 'ready' })
-  const window = 'Set: Maintenance window: Sat 02:30 for 4 h, UTC'
-  await userEvent.click(await screen.findByRole('button', { name: window }))
-  await vi.waitFor(() => expect(screen.queryByRole('button', { name: window })).toBeNull())
-  expect(api.sent.at(-1)).toEqual(['clusterWindowSet', { window: wished.maintenance_window }])
-  expect(screen.getAllByRole('link').map((a) => a.getAttribute('href'))).toEqual([
-    `/infra/clusters/${id(5)}/change/extensions`,
-    `/infra/network/assign-subnets?cluster=${id(5)}`,
-  ])
-  await userEvent.click(screen.getByRole('button', { name: 'Dismiss' }))
-  await vi.waitFor(() => expect(api.drafts.size).toBe(0))
-})
-
-test('what fails remains, with the reason at the next try', async () => {
-  api.answers['storeList'] = { items: [] }
-  api.answers['clusterUpdate'] = 503
-  await beginRest('ada', cluster, { ...wished, subnets: [] })
-  notice(cluster)
-  const retry = await screen.findByRole('button', { name: /^Set: Snapshots/ })
-  await userEvent.click(retry)
-  await screen.findByText(/^The store offsite is gone/)
-  expect(screen.getByRole('button', { name: 'Set: Labels: shop=edge' })).toBeTruthy()
-})
-
-test('an image that all servers have is not named', async () => {
-  const image = (...extensions: string[]) => ({ node_id: id(6), extensions, kernel_args: [] })
-  await beginRest('ada', cluster, { ...wished, labels: {}, snapshots: null, subnets: [] })
-  api.answers['clusterExtensions'] = { items: [image('siderolabs/gvisor'), image()] }
-  notice({ ...cluster, status: 'ready' })
-  await screen.findByText('Image: siderolabs/gvisor')
-  cleanup()
-  queryClient.clear()
-  api.answers['clusterExtensions'] = { items: [image('siderolabs/gvisor')] }
-  notice({ ...cluster, status: 'ready' })
-  await screen.findByText(/^Maintenance window/)
-  await vi.waitFor(() => expect(screen.queryByText('Image: siderolabs/gvisor')).toBeNull())
 })

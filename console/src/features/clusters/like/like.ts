@@ -3,5 +3,4 @@
  * cluster is created in this way.
  */
 export { ByNeed } from './ByNeed.tsx'
-export { beginRest } from './rest.ts'
 export { StartFrom } from './StartFrom.tsx'

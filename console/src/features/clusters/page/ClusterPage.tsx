@@ -44,7 +44,6 @@ const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
 const HeldByFiles = part(() => import('./HeldByFiles.tsx'))
-const RestOfTemplate = part(() => import('../like/RestOfTemplate.tsx'))
 const ClusterUsage = part(() => import('./ClusterUsage.tsx'))
 
 const clusterTabs = [
@@ -166,9 +165,6 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       <ObjectLabels of={labelledOf('cluster', cluster)} call={clusterUpdate} can={yes} />
       <Troubles troubles={cluster.troubles} />
       {above}
-      <Suspense fallback={null}>
-        <RestOfTemplate key={cluster.id} cluster={cluster} />
-      </Suspense>
       {cluster.files && (
         <Suspense fallback={null}>
           <HeldByFiles cluster={cluster} />
