@@ -148,8 +148,10 @@ function textIn(box: Box, { name, placement }: ListedServer): string {
   const bay = placement?.bay ?? null
   if (bay === null) return short(name, room)
   const left = room - bay.length - 2
-  return left < 5 ? short(bay, room) : `${bay}: ${short(name, left)}`
+  // Bays often differ at their end: node 1, node 2.
+  if (left < 5) return bay.length <= room ? bay : room < 2 ? '' : `…${bay.slice(1 - room)}`
+  return `${bay}: ${short(name, left)}`
 }
 
 const short = (text: string, most: number): string =>
-  text.length <= most ? text : most < 2 ? '' : `${text.slice(0, most - 1)}…`
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`
