@@ -10,7 +10,7 @@ import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
 import { EndingCertificate } from './ending-certificates.ts'
 import { newCluster } from './example.ts'
 import { KeptObject } from './existing.ts'
-import { firstSettings } from './first-settings.ts'
+import { FirstSettings } from './first-settings.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
@@ -230,7 +230,7 @@ export const ClusterFields = z.strictObject({
   confirmed_disks: ConfirmedDisks,
   confirmed_loss: ConfirmedLoss,
 })
-export const NewCluster = z.strictObject({ ...ClusterFields.shape, ...firstSettings })
+export const NewCluster = z.strictObject({ ...ClusterFields.shape, ...FirstSettings.shape })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
 

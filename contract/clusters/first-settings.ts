@@ -5,7 +5,7 @@ import { AllLabels } from '../labels/labels.ts'
 import { NewSnapshotSchedule } from './changes/snapshot-schedule.ts'
 import { MaintenanceWindow } from './changes/window.ts'
 
-export const firstSettings = {
+export const FirstSettings = z.strictObject({
   labels: z.optional(AllLabels),
   maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
   snapshots: z.optional(z.nullable(NewSnapshotSchedule)),
@@ -17,4 +17,4 @@ export const firstSettings = {
   kernel_args: z.optional(KernelArgs),
   /** Subnets that the cluster has from now on. Its load balancer gets them once it is ready. */
   subnet_ids: z.optional(z.array(z.uuid()).check(z.maxLength(200))),
-}
+})
