@@ -195,7 +195,8 @@ export default defineConfig({
           exclude: never,
           globalSetup: ['tools/built.ts', 'e2e/template.ts'],
           maxConcurrency: 2,
-          testTimeout: 120_000,
+          // Only ends a test that hangs. In full one test visits every page of the documentation.
+          testTimeout: longTests ? 900_000 : 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
         },

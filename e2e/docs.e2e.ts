@@ -45,7 +45,6 @@ async function addresses(): Promise<string[]> {
 test('every page of the documentation is accessible and as wide as the screen, at 375 and 1280 px, dark and light', async () => {
   const all = await addresses()
   expect(all.length).toBeGreaterThan(30)
-  // The two longest take a minute each in the full run.
   const short = ['/docs', '/docs/operations', '/docs/connecting-servers']
   for (const address of longTests ? all : short) {
     await page.goto(address)
