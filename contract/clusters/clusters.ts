@@ -475,11 +475,17 @@ export const words: Words = {
     service_cidr: 'Network of the services.',
     talos_version: 'Version of Talos. Default: the newest supported version.',
     virtual_ip: 'True: the endpoint is an unused address that the control planes share.',
-    extensions:
+    'clusterCreate.extensions':
       'Extensions of the image that is installed on every server. Default: those of the image that the server runs.',
-    kernel_args:
+    'clusterPreview.extensions':
+      'Extensions of the image that is installed on every server. Default: those of the image that the server runs.',
+    'clusterCreate.kernel_args':
       'Kernel arguments of the image that is installed on every server. Default: those of the image that the server runs.',
-    subnet_ids:
+    'clusterPreview.kernel_args':
+      'Kernel arguments of the image that is installed on every server. Default: those of the image that the server runs.',
+    'clusterCreate.subnet_ids':
+      'Ids of free workload subnets. They are reserved at once, and reach the load balancer once the cluster is ready.',
+    'clusterPreview.subnet_ids':
       'Ids of free workload subnets. They are reserved at once, and reach the load balancer once the cluster is ready.',
     vlan_id: 'VLAN of the servers’ links; null for none.',
     workload_disks: 'Device paths of the disks that are reserved for the workload.',
