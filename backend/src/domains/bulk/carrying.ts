@@ -21,7 +21,7 @@ import type { StatusChange, StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
-import { type Item, NotNow, type Turn } from './turn.ts'
+import { clustersAtOnce, type Item, lanesNow, NotNow, type Turn } from './turn.ts'
 import { upgrading } from './upgrading.ts'
 
 export const changedSince = 'It has changed since it was planned: look at it, and plan it again'
@@ -31,8 +31,6 @@ export const bulkQueue = 'server-bulk'
 const lookMs = 1_000
 /** The same while clusters wait for their maintenance windows. */
 const sleepMs = 15_000
-/** Number of clusters that are worked on at once. */
-const clustersAtOnce = 8
 /** Number of servers that a run begins in one cluster, or outside of clusters, before it ends. */
 const mostPerRun = 50
 
@@ -225,9 +223,9 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       })
       const lanes = [...Map.groupBy(open, (item) => item.cluster_id).values()]
       const results = await Promise.all(
-        lanes
-          .slice(0, clustersAtOnce)
-          .map((lane) => (act.kind === 'upgrade' ? upgrade(turn, lane) : advance(turn, lane))),
+        lanesNow(lanes, act).map((lane) =>
+          act.kind === 'upgrade' ? upgrade(turn, lane) : advance(turn, lane),
+        ),
       )
       if (results.includes('again')) return { againMs: 0 }
       if (results.includes('waits')) return { againMs: lookMs }

@@ -8,6 +8,7 @@ import { startBackend } from '../../testing/backend.ts'
 import { claimNow } from '../../testing/engine.ts'
 import { buildServer } from '../servers/testing.ts'
 import { bulkQueue } from './carrying.ts'
+import { lanesNow } from './turn.ts'
 
 const backend = await startBackend()
 const admin = await backend.signIn()
@@ -19,6 +20,12 @@ for (const [i, name] of names.entries())
 /** `npm test` acts on a hundred of them. */
 const [q, acted] = longTests ? ['many-', bulkLimit] : ['many-0', 100]
 const body = { act: { kind: 'remove' as const }, filter: `q=${q}` }
+
+test('a run begins all clusters that wait for their windows, and of others a few', () => {
+  const lanes = Array.from({ length: 20 }, (_, i) => i)
+  expect(lanesNow(lanes, { kind: 'upgrade', in_window: true })).toEqual(lanes)
+  expect(lanesNow(lanes, { kind: 'upgrade', in_window: false })).toEqual(lanes.slice(0, 8))
+})
 
 test('more servers than one act takes are refused', async () => {
   const { status, problem } = await admin.call(serverBulkPlan, {

@@ -21,3 +21,14 @@ export interface Item extends ItemRow {
 
 /** Thrown in the transaction that begins a part of the act if it must not begin any more. */
 export class NotNow extends Error {}
+
+/** Number of clusters that are worked on at once. */
+export const clustersAtOnce = 8
+/**
+ * The clusters that a run works on. Those that wait for their maintenance windows are all begun,
+ * because the first window may be that of the last cluster. Pure.
+ */
+export const lanesNow = <L>(
+  lanes: readonly L[],
+  { kind, in_window }: Pick<BulkAct, 'kind' | 'in_window'>,
+): readonly L[] => (kind === 'upgrade' && in_window ? lanes : lanes.slice(0, clustersAtOnce))

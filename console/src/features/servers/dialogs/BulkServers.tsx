@@ -197,7 +197,7 @@ function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
       {warnings.length > 0 && (
         <Alert tone="warn">
           {warnings.map((one) => (
-            <p key={one}>{one}.</p>
+            <p key={one}>{one.replace(/\.$/, '')}.</p>
           ))}
         </Alert>
       )}
