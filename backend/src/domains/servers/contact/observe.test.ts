@@ -412,36 +412,39 @@ test('hardware that was read again without a change is compared with the databas
 
 test('a reading that began before an upgrade was recorded does not bring the former version back, and the server is read again', async () => {
   const id = await build()
-  const read = async (talos: string, version: number) => {
+  const read = async (talos: string, version: number, systemDisk?: string) => {
     const read = reading('nvme0n1')
     return servers.contact.observe([
       {
         ...seen(id),
         version,
-        reading: { ...read, status: { ...read.status, version: talos } },
+        reading: { ...read, status: { ...read.status, version: talos, systemDisk } },
       } as Observation,
     ])
   }
   const upgrade = (schematic: string) =>
     inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic }))
   const now = async () => (await get(id)).version
-  // Nothing is recorded yet, so a reading that began before another change counts.
-  expect(await read('v1.13.9', (await now()) - 1)).toEqual([])
+  // Nothing is recorded yet, so a reading that began before another change counts. So does the
+  // first one after the installation of another version than that of the booted image.
+  expect(await read('v1.14.1', (await now()) - 1)).toEqual([])
+  expect(await read('v1.13.9', (await now()) - 1, 'nvme0n1')).toEqual([])
+  expect((await get(id)).talos.version).toBe('v1.13.9')
   // The server was installed with an older version and upgraded again, and a reading of the older
   // version is stored last.
   const before = await now()
   await upgrade('a')
-  expect(await read('v1.13.8', before)).toEqual([id])
+  expect(await read('v1.13.8', before, 'nvme0n1')).toEqual([id])
   const again = await now()
   await upgrade('a')
-  expect(await read('v1.13.8', again)).toEqual([id])
+  expect(await read('v1.13.8', again, 'nvme0n1')).toEqual([id])
   expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'a' })
   // An upgrade to another image of the same version.
   const between = await now()
   await upgrade('b')
-  expect(await read('v1.13.9', between)).toEqual([id])
+  expect(await read('v1.13.9', between, 'nvme0n1')).toEqual([id])
   expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'b' })
-  expect(await read('v1.13.8', await now())).toEqual([])
+  expect(await read('v1.13.8', await now(), 'nvme0n1')).toEqual([])
   expect((await get(id)).talos.version).toBe('v1.13.8')
 })
 

@@ -162,12 +162,14 @@ export function readingColumns({ status, hardware, secureBoot }: PackedReading, 
 /**
  * Whether the server has changed since it was asked, and the reading differs from the recorded
  * Talos. An upgrade may have recorded what the server runs now, so the reading may be older: the
- * recorded values stay until the server is read again.
+ * recorded values stay until the server is read again. Only an installed server is upgraded: what
+ * is recorded of a server without an installation is the image that it booted before it joined.
  */
 const isOverruled = (row: store.ListedRow, seen: Observation): boolean =>
   seen.kind === 'seen' &&
   seen.reading !== null &&
   row.talos_version !== null &&
+  row.system_disk !== null &&
   seen.version !== row.version &&
   (row.talos_version !== (seen.reading.status.version || null) ||
     row.schematic !== (seen.reading.status.schematic ?? null))
