@@ -1,5 +1,5 @@
 /** Screens of profile, admin, operations and audit. */
-import { dialog, nowhere, press, table } from './acts.ts'
+import { afterProof, dialog, nowhere, press, table } from './acts.ts'
 import type { Screen } from './screen.ts'
 
 export const peopleScreens: readonly Screen[] = [
@@ -32,7 +32,7 @@ export const peopleScreens: readonly Screen[] = [
     path: '/profile?tab=security',
     async ready(page) {
       await press(page, 'Set up')
-      await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+      await afterProof(page, page.getByRole('img', { name: 'QR code for the authenticator app' }))
     },
   },
   {
