@@ -46,6 +46,10 @@ export function bulk(parts: BulkParts): Domain {
     const found = await servers.several(ids)
     const strange = ids.find((id) => !found.some((s) => s.id === id))
     if (strange !== undefined) throw new Problem('not_found', `There is no server ${strange}`)
+    if (act.in_window && act.kind !== 'upgrade') {
+      const why = 'Only an upgrade waits for maintenance windows: every other act begins at once'
+      throw new Problem('invalid', why, { 'act.in_window': why })
+    }
     const around = new Map<string, Cluster>()
     for (const id of new Set(found.flatMap((s) => s.cluster?.id ?? []))) {
       const cluster = await clusters.read(id)

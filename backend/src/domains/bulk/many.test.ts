@@ -27,6 +27,17 @@ test('a run begins all clusters that wait for their windows, and of others a few
   expect(lanesNow(lanes, { kind: 'upgrade', in_window: false })).toEqual(lanes.slice(0, 8))
 })
 
+test('an act that would begin at once is refused if it is asked to wait for a maintenance window', async () => {
+  const { status, problem } = await admin.call(serverBulkPlan, {
+    body: { act: { kind: 'reboot', in_window: true }, node_ids: ids.slice(0, 1) },
+  })
+  expect(status).toBe(422)
+  expect(problem!.fields).toEqual({
+    'act.in_window':
+      'Only an upgrade waits for maintenance windows: every other act begins at once',
+  })
+})
+
 test('more servers than one act takes are refused', async () => {
   const { status, problem } = await admin.call(serverBulkPlan, {
     body: { ...body, filter: 'q=many-' },
