@@ -32,7 +32,7 @@ const others = pages.filter((page) => !lists.includes(page))
 /** The code that validates forms: form components, schemas and the schema library. */
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms =
-  /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|(?!network\/|marketplace\/|templates\/).*\?schemas)$|console\/src\/lib\/fields/
+  /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|images\/customization\.ts|(?!network\/|marketplace\/|templates\/).*\?schemas)$|console\/src\/lib\/fields/
 
 /**
  * Folders with modules that several pages use. Such modules are bundled together: many small pieces

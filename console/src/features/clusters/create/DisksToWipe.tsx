@@ -11,7 +11,7 @@ import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Badge } from '../../../ui/feedback/Status.tsx'
 import { keyOf } from './choice.ts'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 
 /** A disk with its identifiers and content. */
 const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (

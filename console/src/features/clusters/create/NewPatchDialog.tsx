@@ -8,7 +8,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, Problem } from '../../../ui/feedback/Status.tsx'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 import { replacedText } from './set-for-all.ts'
 
 /**

@@ -18,7 +18,7 @@ import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { findingSaid, installDisks, workloadText } from './choice.ts'
 import type { Chosen } from './draft.ts'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 import { onDisk } from './set-for-all.ts'
 
 /** "64 CU, 768 GiB", for choosing a role. */

@@ -15,7 +15,7 @@ import { Panel } from '../../../ui/text/Panel.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import { VersionNotices } from '../../../ui/feedback/VersionNotices.tsx'
 import type { Draft } from './draft.ts'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 
 /** Value of the choice that lets the user type a version. */
 const otherVersion = 'other'

@@ -12,7 +12,7 @@ import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { chosenDisks } from './choice.ts'
 import type { Draft } from './draft.ts'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 import { DisksToWipe } from './DisksToWipe.tsx'
 import { findingsOf } from './preview.ts'
 

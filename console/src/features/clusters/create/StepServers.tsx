@@ -30,7 +30,7 @@ import {
   sumOf,
 } from './choice.ts'
 import type { Chosen, Draft } from './draft.ts'
-import css from './CreateCluster.module.css'
+import css from './Steps.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
 import type NewPatchDialog from './NewPatchDialog.tsx'
 import type { WriteBody } from './NewPatchDialog.tsx'
