@@ -108,11 +108,8 @@ export const operationTable = {
   },
   serverBulk: {
     ...onServer,
-    arguments: z.object({
-      keep_workload_disks: z._default(z.boolean(), false),
-      talos_version: z.optional(z.string()),
-      in_window: z._default(z.boolean(), false),
-    }),
+    /** A `BulkAct` without its kind; its reconciler parses it. */
+    arguments: z.looseObject({}),
     title: 'Bulk',
     /** The key of a step has the act and the server: `act/reboot/<id>`. */
     steps: { act: (s: Named & { readonly act: string }) => `${s.act} ${s.name}` },

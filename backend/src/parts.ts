@@ -167,7 +167,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     operations,
     datacenterCalls({ ...platform, servers, clusters, subnets }),
     calls,
-    bulk({ ...platform, operations, servers, acts: calls.acts, clusters: changes }),
+    bulk({ ...platform, operations, servers, acts: calls.acts, clusters: changes, ccs }),
     racks({ ...platform, datacenters, servers }),
     labels(platform),
     sharedViews(platform),

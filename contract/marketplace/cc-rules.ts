@@ -99,6 +99,35 @@ export function canMoveCc(
   )
 }
 
+/** What the rules need of a server whose capacity is committed. */
+interface Committable {
+  readonly name: string
+  readonly status: string
+  readonly capacity_commitment: { readonly status: CcStatus } | null
+}
+
+/** Why a server can't get another commitment. */
+export const hasOpenCc = (name: string, status: CcStatus): string =>
+  `${name} already has a commitment that has not ended (${words(status)}); a server has at most one`
+
+/**
+ * Whether the capacity of a server can be committed with these terms, by a new commitment or by its
+ * draft. `now` in ms since 1970.
+ */
+export function canCommitServer(server: Committable, terms: CcTerms, now: number): Verdict {
+  const open = server.capacity_commitment?.status
+  const [problem] = Object.values(ccCommitProblems(terms, now))
+  return all(
+    server.status === 'deleted'
+      ? no('The server was removed, so its capacity cannot be promised any more')
+      : yes,
+    open === 'waiting_delegation' || open === 'waiting_start' || open === 'active'
+      ? no(hasOpenCc(server.name, open))
+      : yes,
+    problem === undefined ? yes : no(problem),
+  )
+}
+
 /** What puts a commitment at risk. */
 type CcTrouble =
   | { readonly kind: 'server_removed' | 'no_cluster' }

@@ -12,7 +12,7 @@ import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
 import { serverStatuses } from '../servers/server.ts'
 import { ccStatuses } from './cc-statuses.ts'
-import { Amount, Currency, type PriceBasis } from './money.ts'
+import { CcPrice, CcTerms, terms } from './cc-terms.ts'
 import { OfferId, offerStatuses } from './offers.ts'
 import { inRange } from './range.ts'
 
@@ -23,20 +23,11 @@ export {
   ccCommitProblems,
   ccTermProblems,
   ccTrouble,
+  hasOpenCc,
   lostCommitment,
 } from './cc-rules.ts'
 export { ccStatuses, type CcStatus, openCcStatuses } from './cc-statuses.ts'
-
-/** What one hour of the price pays for: a commitment is about one server. */
-export const ccPriceBases = ['server', 'compute_unit'] as const satisfies readonly PriceBasis[]
-
-/** Price per hour. */
-export const CcPrice = z.strictObject({
-  amount: Amount,
-  currency: Currency,
-  basis: z.enum(ccPriceBases),
-})
-export type CcPrice = z.infer<typeof CcPrice>
+export { CcPrice, ccPriceBases, CcTerms } from './cc-terms.ts'
 
 /**
  * The promised capacity: of the server's hardware when the capacity was committed, and of its
@@ -97,33 +88,6 @@ export const CapacityCommitment = z.object({
 })
 export type CapacityCommitment = z.infer<typeof CapacityCommitment>
 
-const [firstTime, lastTime] = ['2000-01-01T00:00:00Z', '2100-01-01T00:00:00Z']
-const timeSentence =
-  'Enter a time in ISO 8601 and UTC between 2000 and 2099, such as 2027-02-14T00:00:00Z'
-/**
- * Whether the text is a time in UTC that exists, in the range: `Date` alone takes 30 February for 2
- * March.
- */
-function isMoment(text: string): boolean {
-  const at = Date.parse(text)
-  const isWhole = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z$/.test(text)
-  return (
-    isWhole &&
-    at >= Date.parse(firstTime) &&
-    at < Date.parse(lastTime) &&
-    new Date(at).toISOString().startsWith(text.slice(0, 10))
-  )
-}
-// Without the library's check of times, which no other form loads.
-const moment = z.string(timeSentence).check(z.refine(isMoment, { error: timeSentence }))
-
-const terms = {
-  offer_id: z.nullable(OfferId),
-  price: z.nullable(CcPrice),
-  starts_at: z.nullable(moment),
-  expires_at: z.nullable(moment),
-}
-
 export const NewCc = z.strictObject({
   node_id: z.uuid('Choose a server'),
   offer_id: z._default(terms.offer_id, null),
@@ -144,11 +108,7 @@ const reason = z
     seen(),
   )
 
-export const CcChange = z.strictObject({
-  offer_id: z.optional(terms.offer_id),
-  price: z.optional(terms.price),
-  starts_at: z.optional(terms.starts_at),
-  expires_at: z.optional(terms.expires_at),
+export const CcChange = z.extend(CcTerms, {
   status: z.optional(z.enum(ccStatuses)),
   /** Only with the status `failed` or `removed`. */
   reason: z.optional(reason),

@@ -12,12 +12,13 @@ import { changed, time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
 import { hourlyTotal, Price, priceShown } from './money.ts'
+import { OfferId } from './offer-id.ts'
+
+export { OfferId, offerIdSentence } from './offer-id.ts'
 
 export const offerStatuses = ['draft', 'listed', 'withdrawn'] as const
 export type OfferStatus = (typeof offerStatuses)[number]
 
-export const offerIdSentence = 'An offer id is 0x and 64 hexadecimal digits in lower case'
-export const OfferId = z.string().check(z.regex(offerIdPattern, offerIdSentence))
 /** The backend also checks the checksum in the letters' case (EIP-55). */
 export const AccessAddress = z
   .string()

@@ -1,6 +1,4 @@
 /** What can be done to many servers at once. */
-import * as z from 'zod/mini'
-import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
 
 interface Row {
@@ -12,41 +10,45 @@ interface Row {
   readonly done: string
   /** The number of servers has to be typed. */
   readonly danger: boolean
+  /** A server that has changed since the plan is refused: its plan is what the person agreed to. */
+  readonly asSeen: boolean
 }
 
 export const bulkActs = {
-  reboot: { title: 'Reboot', what: 'reboot', done: 'rebooted', danger: false },
+  reboot: { title: 'Reboot', what: 'reboot', done: 'rebooted', danger: false, asSeen: false },
   restart_kubelet: {
     title: 'Restart kubelet',
     what: 'restart of the kubelet',
     done: 'restarted',
     danger: false,
+    asSeen: false,
   },
-  upgrade: { title: 'Upgrade Talos', what: 'Talos upgrade', done: 'upgraded', danger: false },
-  reset: { title: 'Reset to maintenance', what: 'reset', done: 'reset', danger: true },
-  remove: { title: 'Remove', what: 'removal', done: 'removed', danger: true },
+  upgrade: {
+    title: 'Upgrade Talos',
+    what: 'Talos upgrade',
+    done: 'upgraded',
+    danger: false,
+    asSeen: false,
+  },
+  commit: {
+    title: 'Commit capacity',
+    what: 'capacity commitment',
+    done: 'committed',
+    danger: false,
+    asSeen: true,
+  },
+  reset: {
+    title: 'Reset to maintenance',
+    what: 'reset',
+    done: 'reset',
+    danger: true,
+    asSeen: true,
+  },
+  remove: { title: 'Remove', what: 'removal', done: 'removed', danger: true, asSeen: true },
 } as const satisfies Record<string, Row>
 
 export type BulkActKind = keyof typeof bulkActs
 export const bulkActKinds = Object.keys(bulkActs) as BulkActKind[]
-
-export const BulkAct = z
-  .strictObject({
-    kind: z.enum(bulkActKinds),
-    /** For a reset. */
-    keep_workload_disks: z._default(z.boolean(), false),
-    /** Of an upgrade: what the clusters get. */
-    talos_version: z.optional(talosVersionText()),
-    /** For an upgrade: each cluster waits for its maintenance window. */
-    in_window: z._default(z.boolean(), false),
-  })
-  .check(
-    z.refine(({ kind, talos_version: v }) => (v !== undefined) === (kind === 'upgrade'), {
-      error: 'An upgrade, and no other act, has a Talos version',
-      path: ['talos_version'],
-    }),
-  )
-export type BulkAct = z.infer<typeof BulkAct>
 
 /** "reboot of 12 servers" */
 export const bulkWords = (kind: BulkActKind, servers: number): string =>

@@ -5,11 +5,13 @@
  */
 import * as z from 'zod/mini'
 import { ClusterRole } from '../clusters/clusters.ts'
+import { CcPrice, CcTerms } from '../marketplace/cc-terms.ts'
 import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { no, type Verdict, yes } from '../rule.ts'
+import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
-import { BulkAct, bulkActs, type BulkActKind } from './bulk-acts.ts'
+import { bulkActKinds, bulkActs, type BulkActKind } from './bulk-acts.ts'
 import { Disk } from './disks.ts'
 
 export * from './bulk-acts.ts'
@@ -17,6 +19,42 @@ export * from './bulk-acts.ts'
 /** Most servers of one bulk act. */
 export const bulkLimit = 500
 export const tooManyServers = `At most ${bulkLimit} servers at once: narrow the selection`
+
+export const BulkAct = z
+  .strictObject({
+    kind: z.enum(bulkActKinds),
+    /** For a reset. */
+    keep_workload_disks: z._default(z.boolean(), false),
+    /** Of an upgrade: what the clusters get. */
+    talos_version: z.optional(talosVersionText()),
+    /** For an upgrade: each cluster waits for its maintenance window. */
+    in_window: z._default(z.boolean(), false),
+    /** For a commit. What is left out comes from the draft of the server. */
+    terms: z.optional(CcTerms),
+  })
+  .check(
+    z.refine(({ kind, talos_version: v }) => (v !== undefined) === (kind === 'upgrade'), {
+      error: 'An upgrade, and no other act, has a Talos version',
+      path: ['talos_version'],
+    }),
+    z.refine(({ kind, terms }) => terms === undefined || kind === 'commit', {
+      error: 'Only the commitment of capacity has terms',
+      path: ['terms'],
+    }),
+  )
+export type BulkAct = z.infer<typeof BulkAct>
+
+/** What is promised of a server. */
+const Promised = z.object({
+  /** Of the draft that is committed; null: the commitment is new. */
+  version: z.nullable(z.int()),
+  price: z.nullable(CcPrice),
+  starts_at: z.nullable(z.string()),
+  expires_at: z.nullable(z.string()),
+  offer_id: z.nullable(z.string()),
+  /** Null: the hardware is unknown. */
+  compute_units: z.nullable(z.int()),
+})
 
 const BulkItem = z.object({
   id: z.uuid(),
@@ -31,6 +69,8 @@ const BulkItem = z.object({
   warnings: z.array(z.string()),
   /** The disks of which something is wiped. */
   disks: z.array(Disk),
+  /** Of a commit; null for any other act. */
+  commitment: z.nullable(Promised),
 })
 export type BulkItem = z.infer<typeof BulkItem>
 
@@ -52,7 +92,7 @@ export const serverBulkPlan = operation(
   'POST /v1/nodes/bulk/plan',
   'servers:write',
   {
-    summary: `What an act on many servers would do: for each server whether it is allowed, in the order of carrying out. Changes nothing. An upgrade also needs clusters:write. At most ${bulkLimit} servers.`,
+    summary: `What an act on many servers would do: for each server whether it is allowed, in the order of carrying out. Changes nothing. An upgrade also needs clusters:write, a commit marketplace:write. At most ${bulkLimit} servers.`,
     body: z
       .strictObject({
         act: BulkAct,
@@ -79,12 +119,31 @@ export const serverBulkPlan = operation(
   },
 )
 
+const BulkOf = z.strictObject({
+  id: z.uuid(),
+  version: z.int(),
+  commitment_version: z.optional(z.int()),
+})
+/** The allowed servers of a plan, as the request names them. */
+export const plannedItems = ({ items }: Pick<BulkPlan, 'items'>): z.infer<typeof BulkOf>[] =>
+  items.flatMap(({ ok, id, version, commitment }) =>
+    ok
+      ? [
+          {
+            id,
+            version,
+            ...(commitment?.version != null && { commitment_version: commitment.version }),
+          },
+        ]
+      : [],
+  )
+
 export const serverBulk = operation('serverBulk', 'POST /v1/nodes/bulk', 'servers:write', {
   summary:
-    'Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server. An upgrade also needs clusters:write.',
+    'Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server. An upgrade also needs clusters:write, a commit marketplace:write.',
   body: z.strictObject({
     act: BulkAct,
-    items: z.array(z.strictObject({ id: z.uuid(), version: z.int() })).check(
+    items: z.array(BulkOf).check(
       z.minLength(1, 'Choose at least one server'),
       z.maxLength(bulkLimit, tooManyServers),
       z.refine((items) => new Set(items.map(({ id }) => id)).size === items.length, {
@@ -120,7 +179,13 @@ export const words: Words = {
   fields: {
     act: 'What is done to each server.',
     'serverBulk.version':
-      'Version that the plan answered. A server that has changed since is not reset and not removed.',
+      'Version that the plan answered. A server that has changed since is not reset, not removed, and its capacity not committed.',
+    commitment_version:
+      'For a commit: version of the draft that the plan answered. A draft that has changed since is not committed.',
+    terms:
+      'For a commit: terms of every server. What is left out comes from the draft of the server. Without a draft, a server needs a price and an end.',
+    'serverBulkPlan.expires_at': 'End of the commitments, in UTC.',
+    'serverBulk.expires_at': 'End of the commitments, in UTC.',
     'serverBulkPlan.talos_version': upgradeVersion,
     'serverBulk.talos_version': upgradeVersion,
     'serverBulkPlan.node_ids': 'Ids of the servers.',

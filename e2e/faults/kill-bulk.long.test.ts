@@ -1,8 +1,12 @@
-/** Kills the program with −9 while an act on many servers upgrades Talos in two clusters. */
+/**
+ * Kills the program with −9 while an act on many servers upgrades Talos in two clusters, or commits
+ * their capacity.
+ */
 import { beforeAll, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { ccList } from '#contract/marketplace/ccs.ts'
 import { operationList } from '#contract/operations.ts'
-import { serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
+import { plannedItems, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { startInstallation } from './testing/killing.ts'
 import { ended, patiently } from './testing/world.ts'
@@ -74,10 +78,7 @@ test.each(points)(
     expect(plan).toMatchObject({ allowed: nodes.length, refused: 0 })
     const { operation } = await killedAt(point, () =>
       call(serverBulk, {
-        body: {
-          act: plan.act,
-          items: plan.items.map((one) => ({ id: one.id, version: one.version })),
-        },
+        body: { act: plan.act, items: plannedItems(plan) },
       }),
     )
     const end = await ended(call, operation.id, 150_000)
@@ -100,3 +101,29 @@ test.each(points)(
     })
   },
 )
+
+test('a commitment of the capacity of several servers interrupted by kill −9 after the first commits each server once', async () => {
+  const plan = await call(serverBulkPlan, {
+    body: {
+      act: {
+        kind: 'commit',
+        terms: {
+          price: { amount: '1.25', currency: 'EUR', basis: 'server' },
+          expires_at: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+        },
+      },
+      node_ids: nodes.map(({ id }) => id),
+    },
+  })
+  const { operation } = await killedAt('bulk-begun:after', () =>
+    call(serverBulk, { body: { act: plan.act, items: plannedItems(plan) } }),
+  )
+  const end = await ended(call, operation.id)
+  expect(end.steps.map(({ node_id, status, reason }) => [node_id, status, reason])).toEqual(
+    plan.items.map(({ id }) => [id, 'done', null]),
+  )
+  for (const { id: server } of nodes) {
+    const { items } = await patiently(() => call(ccList, { query: { server } }))
+    expect(items.map((cc) => cc.status)).toEqual(['waiting_delegation'])
+  }
+})

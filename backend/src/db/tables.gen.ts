@@ -802,6 +802,7 @@ export interface Tables {
     version: number
     cluster_id: string | null
     begun_id: string | null
+    commitment_version: number | null
   }
   server_contact: {
     server_id: string

@@ -97,7 +97,7 @@ const ccText = (terminal: Terminal, c: CapacityCommitment): string =>
   ])
 
 const timeHelp = 'as 2027-02-14 (00:00 UTC), or with a time in ISO 8601'
-const termOptions = {
+export const termOptions = {
   price: { kind: 'text', value: 'AMOUNT', help: 'Price per hour, a decimal number such as 1.25' },
   currency: { kind: 'text', value: 'CODE', help: 'Currency of the price, such as EUR' },
   basis: {
@@ -142,12 +142,16 @@ function priceOf(
   return { amount: whole.amount, currency: whole.currency, basis: whole.basis ?? 'server' }
 }
 
-const times = (o: TermOptions) =>
-  given({
+/** The terms that the options give. What they leave out of the price is taken from the present one. */
+export function termsOf(o: TermOptions, now: CcPrice | null = null) {
+  const price = priceOf(o, now)
+  return given({
     starts_at: timeOf('start', o.start),
     expires_at: timeOf('end', o.end),
     offer_id: o['offer-id'],
+    price,
   })
+}
 
 const said = (c: CapacityCommitment): string =>
   `${oneLine(c.server.name)} is ${words(c.status)}${c.price === null ? '' : ` at ${priceShown(c.price)}`}\n`
@@ -224,11 +228,10 @@ export const ccCommands: Command[] = [
       'cc create brave-otter-042',
     ],
     async run({ api, show }, { operands, options }) {
-      const price = priceOf(options, null)
+      const terms = termsOf(options)
       const body = {
         node_id: await noun.idOf(api, noun.server, operands.server),
-        ...times(options),
-        ...(price && { price }),
+        ...terms,
         ...(options.commit && { status: 'waiting_delegation' as const }),
       }
       show(await api.call(ccCreate, { body }), said)
@@ -273,13 +276,11 @@ export const ccCommands: Command[] = [
         throw new CliError('usage', 'Give either --offer-id or --no-offer')
       const isWhole = o.price !== undefined && o.currency !== undefined && o.basis !== undefined
       const isPriced = o.price !== undefined || o.currency !== undefined || o.basis !== undefined
-      const price = priceOf(
-        o,
-        isPriced && !isWhole ? (await api.call(ccGet, { params: { id } })).price : null,
-      )
       const body = {
-        ...times(o),
-        ...(price && { price }),
+        ...termsOf(
+          o,
+          isPriced && !isWhole ? (await api.call(ccGet, { params: { id } })).price : null,
+        ),
         ...(o['no-price'] && { price: null }),
         ...(o['no-start'] && { starts_at: null }),
         ...(o['no-end'] && { expires_at: null }),

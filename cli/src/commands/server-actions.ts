@@ -22,6 +22,7 @@ import * as noun from '../nouns.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 import { orMany } from './bulk/bulk.ts'
+import { serverCommitCommand } from './bulk/commit.ts'
 import { serverUpgradeCommand } from './bulk/upgrade.ts'
 import { lossOption, withLosses } from './confirm-loss.ts'
 
@@ -159,6 +160,7 @@ export const serverActionCommands: Command[] = [
     'remove',
   ),
   serverUpgradeCommand,
+  serverCommitCommand,
   command({
     name: 'server drift',
     summary:

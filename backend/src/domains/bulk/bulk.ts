@@ -5,12 +5,14 @@ import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
+import { ccCreate } from '#contract/marketplace/ccs.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
 import {
   bulkActs,
   bulkLimit,
   bulkStep,
   type BulkAct,
+  type BulkItem,
   type BulkPlan,
   bulkWords,
   canBegin,
@@ -24,6 +26,7 @@ import { inTransaction } from '../../db/db.ts'
 import { appliedSetOf, type Caller, demandScope } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
+import { noOffer } from '../ccs/api.ts'
 import type { NewStep } from '../operations/api.ts'
 import { bulkQueue, bulkReconciler, changedSince } from './carrying.ts'
 import type { BulkParts } from './parts.ts'
@@ -31,8 +34,14 @@ import { planOf } from './planning.ts'
 import * as store from './store.ts'
 import { outlooks } from './upgrading.ts'
 
+/** What an act needs beside the scope of its call, because it isn't servers that it changes. */
+const alsoNeeds = {
+  upgrade: clusterChange.scope,
+  commit: ccCreate.scope,
+} as const
+
 export function bulk(parts: BulkParts): Domain {
-  const { db, clock, engine, operations, servers, clusters } = parts
+  const { db, clock, engine, operations, servers, clusters, ccs } = parts
   engine.register(bulkReconciler(parts))
 
   const planFor = async (
@@ -41,8 +50,8 @@ export function bulk(parts: BulkParts): Domain {
     ids: readonly string[],
     signal: AbortSignal,
   ): Promise<BulkPlan> => {
-    // Clusters are upgraded, although servers are chosen.
-    if (act.kind === 'upgrade') demandScope(signedIn(caller), clusterChange.scope)
+    if (act.kind === 'upgrade' || act.kind === 'commit')
+      demandScope(signedIn(caller), alsoNeeds[act.kind])
     const found = await servers.several(ids)
     const strange = ids.find((id) => !found.some((s) => s.id === id))
     if (strange !== undefined) throw new Problem('not_found', `There is no server ${strange}`)
@@ -60,8 +69,18 @@ export function bulk(parts: BulkParts): Domain {
       servers: found,
       clusters: around,
       outlooks: act.kind === 'upgrade' ? await outlooks(parts, act, around, signal) : new Map(),
+      drafts: act.kind === 'commit' ? await draftsFor(act, ids) : new Map(),
+      now: clock.now(),
       appliedSet: appliedSetOf(caller) ?? undefined,
     })
+  }
+
+  /** @throws Problem invalid */
+  const draftsFor = async ({ terms }: BulkAct, ids: readonly string[]) => {
+    const offer = terms?.offer_id
+    if (typeof offer === 'string' && !(await ccs.hasOffer(offer)))
+      throw new Problem('invalid', noOffer, { 'act.terms.offer_id': noOffer })
+    return ccs.drafts(ids)
   }
 
   const matching = async (filter: string): Promise<string[]> => {
@@ -110,7 +129,7 @@ export function bulk(parts: BulkParts): Domain {
   ): Promise<{ operation: Operation }> {
     const may = canBegin(act.kind, items.length, expected)
     if (!may.ok) throw new Problem('invalid', may.reason, { expected: may.reason })
-    const versions = new Map(items.map(({ id, version }) => [id, version]))
+    const seen = new Map(items.map((one) => [one.id, one]))
     const plan = await planFor(
       caller,
       act,
@@ -118,11 +137,14 @@ export function bulk(parts: BulkParts): Domain {
       signal,
     )
     // A server that can be rebooted still can although a contact has changed what is known of it.
-    // What is wiped or forgotten is what the person has seen.
-    const { danger } = bulkActs[act.kind]
+    // What is wiped, forgotten or promised is what the person has seen.
+    const { asSeen } = bulkActs[act.kind]
+    const isChanged = ({ id, version, commitment }: BulkItem) =>
+      version !== seen.get(id)!.version ||
+      (commitment?.version ?? undefined) !== seen.get(id)!.commitment_version
     const judged = plan.items.map((one) => ({
       ...one,
-      refusal: danger && one.version !== versions.get(one.id) ? changedSince : one.reason,
+      refusal: asSeen && isChanged(one) ? changedSince : one.reason,
     }))
     const refused = judged.filter((one) => one.refusal !== null)
     if (refused.length === judged.length)
@@ -163,10 +185,11 @@ export function bulk(parts: BulkParts): Domain {
       await store.insertItems(
         tx,
         operation.id,
-        judged.map(({ id, version, cluster }) => ({
+        judged.map(({ id, version, cluster, commitment }) => ({
           server_id: id,
           version,
           cluster_id: cluster?.id ?? null,
+          commitment_version: commitment?.version ?? null,
         })),
       )
       return { operation }

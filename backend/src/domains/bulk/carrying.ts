@@ -2,20 +2,17 @@
  * Carries out an act on many servers. Each server gets the operation of the act on one server, which
  * has its own checks and waits; the servers of a cluster follow each other, and several clusters
  * work at once. The operation on a server is recorded in the transaction that begins it, so a run
- * can end anywhere, and no server gets the act twice. Clusters carry out an upgrade themselves
+ * can end anywhere, and no server gets the act twice. A commitment, which asks no machine, is made in
+ * that transaction and has no operation of its own. Clusters carry out an upgrade themselves
  * (`upgrading.ts`).
  */
+import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Step } from '#contract/operations.ts'
-import {
-  type BulkAct,
-  bulkActs,
-  bulkKindOf,
-  bulkServerName,
-  bulkStep,
-} from '#contract/servers/bulk.ts'
+import { BulkAct, bulkActs, bulkKindOf, bulkServerName, bulkStep } from '#contract/servers/bulk.ts'
 import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Outcome, Reconciler } from '../../engine/engine.ts'
 import type { StatusChange, StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
@@ -41,7 +38,7 @@ const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
 type Result = 'begun' | 'waits' | 'over' | 'half'
 
 export function bulkReconciler(parts: BulkParts): Reconciler {
-  const { db, operations, acts, clusters } = parts
+  const { db, operations, acts, clusters, ccs } = parts
   const upgrade = upgrading(parts)
 
   const setStep = (
@@ -53,27 +50,31 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       operations.step(tx, operation.id, bulkStep(act.kind, server_id), change),
     )
 
-  const beginAct = async (turn: Turn, item: Item): Promise<void> => {
+  /** `over`: the act has ended with the transaction that began it. */
+  const beginAct = async (turn: Turn, item: Item): Promise<'begun' | 'over'> => {
     const { act, operation, caller, job } = turn
-    const also: Also = async (tx, begun) => {
+    const key = bulkStep(act.kind, item.server_id)
+    /** @throws NotNow */
+    const noteBegun = async (tx: Tx, id: string) => {
       const asked = await operations.state(tx, operation.id)
       if (
         asked?.cancel_requested_at != null ||
-        !(await store.noteBegun(tx, operation.id, item.server_id, begun.id))
+        !(await store.noteBegun(tx, operation.id, item.server_id, id))
       )
         throw new NotNow()
-      await operations.step(tx, operation.id, bulkStep(turn.act.kind, item.server_id), {
-        status: 'running',
-      })
+    }
+    const also: Also = async (tx, begun) => {
+      await noteBegun(tx, begun.id)
+      await operations.step(tx, operation.id, key, { status: 'running' })
     }
     const ifMatch = [item.version]
     switch (act.kind) {
       case 'reboot':
         await acts.command(caller, item.server_id, 'serverReboot', also)
-        return
+        return 'begun'
       case 'restart_kubelet':
         await acts.command(caller, item.server_id, 'serverRestartKubelet', also)
-        return
+        return 'begun'
       case 'reset':
         await clusters.reset(caller, item.server_id, {
           keepWorkloadDisks: act.keep_workload_disks,
@@ -81,11 +82,22 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
           signal: job.signal,
           also,
         })
-        return
+        return 'begun'
       case 'remove':
         await acts.remove(caller, item.server_id, { ifMatch, also })
-        return
-      case 'upgrade':
+        return 'begun'
+      case 'commit':
+        await inTransaction(db, async (tx) => {
+          await noteBegun(tx, operation.id)
+          await ccs.commit(tx, caller, item.server_id, {
+            terms: act.terms ?? {},
+            version: item.version,
+            draftVersion: item.commitment_version,
+          })
+          await operations.step(tx, operation.id, key, { status: 'done' })
+        })
+        return 'over'
+      default:
         throw new Error('Servers are upgraded with their cluster')
     }
   }
@@ -96,9 +108,9 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       return 'over'
     }
     try {
-      await beginAct(turn, item)
+      const result = await beginAct(turn, item)
       turn.job.passed('bulk-begun')
-      return 'begun'
+      return result
     } catch (error) {
       if (turn.job.signal.aborted) throw error
       if (error instanceof NotNow) return 'waits'
@@ -209,10 +221,10 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       const carried = await operations.carriedBy(db, job)
       if (!carried) return undefined
       const { operation, caller, isCancelled } = carried
-      const act: BulkAct = {
+      const act = z.parse(BulkAct, {
         kind: bulkKindOf(operation),
         ...(await operations.argumentsOf(db, operation.id, 'serverBulk')),
-      }
+      })
       const turn: Turn = { job, operation, caller, isCancelled, act }
       const steps = new Map(operation.steps.map((s) => [s.key, s]))
       const open = (await store.itemsOf(db, operation.id)).flatMap((item): Item[] => {

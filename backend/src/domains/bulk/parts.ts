@@ -3,6 +3,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Platform } from '../../platform.ts'
 import type { ChangeOf, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { ClusterRequest, ServerReset } from '../clusters/api.ts'
+import type { Committing } from '../ccs/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { ServerActs, Servers } from '../servers/api.ts'
 
@@ -10,6 +11,7 @@ export interface BulkParts extends Platform {
   readonly operations: Operations
   readonly servers: Pick<Servers, 'several' | 'idsOf'>
   readonly acts: ServerActs
+  readonly ccs: Committing
   readonly clusters: {
     readonly reset: ServerReset
     readonly request: ClusterRequest

@@ -3,10 +3,11 @@
  * counted over the whole selection. Plans read what is stored and ask no machine: each server is
  * asked in its turn. Only the plan of an upgrade asks the machines of the clusters.
  */
+import { computeUnits } from '#contract/capacity.ts'
 import { type Cluster, type ClusterRole } from '#contract/clusters/clusters.ts'
 import { afterLeaving } from '#contract/clusters/control-planes.ts'
 import { canChangeHeld } from '#contract/clusters/files.ts'
-import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
+import { canCommitServer, lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import {
   type BulkAct,
@@ -23,6 +24,7 @@ import {
   isIdle,
   type Server,
 } from '#contract/servers/servers.ts'
+import type { Draft } from '../ccs/api.ts'
 import { shownDisk } from '../operations/api.ts'
 import { canUpgrade, type Outlook } from './upgrading.ts'
 
@@ -33,6 +35,10 @@ interface Selection {
   readonly clusters: ReadonlyMap<string, Cluster>
   /** For an upgrade: what that of each cluster would do. */
   readonly outlooks: ReadonlyMap<string, Outlook>
+  /** For a commit: the drafts by server. */
+  readonly drafts: ReadonlyMap<string, Draft>
+  /** In ms since 1970. */
+  readonly now: number
   /** The set of files that the request carries out. */
   readonly appliedSet?: string | undefined
 }
@@ -77,6 +83,29 @@ function wipedDisks(
   })
 }
 
+/** The terms of the act, completed by those of the server's draft. */
+function promisedOf(
+  { terms = {} }: BulkAct,
+  { id, resources }: Server,
+  drafts: Selection['drafts'],
+): NonNullable<BulkItem['commitment']> {
+  const draft = drafts.get(id)
+  const {
+    price = null,
+    starts_at = null,
+    expires_at = null,
+    offer_id = null,
+  } = { ...draft, ...terms }
+  return {
+    version: draft?.version ?? null,
+    price,
+    starts_at,
+    expires_at,
+    offer_id,
+    compute_units: computeUnits(resources),
+  }
+}
+
 /** What the whole selection means for a cluster. `chosen`: its allowed control planes. */
 function clusterWarnings(kind: BulkActKind, cluster: Cluster, chosen: number): string[] {
   const total = controlPlanesOf(cluster).length
@@ -116,13 +145,22 @@ const inOrder = (a: BulkItem, b: BulkItem): number =>
   a.name.localeCompare(b.name)
 
 /** Pure. */
-export function planOf({ act, servers, clusters, outlooks, appliedSet }: Selection): BulkPlan {
+export function planOf({
+  act,
+  servers,
+  clusters,
+  outlooks,
+  drafts,
+  now,
+  appliedSet,
+}: Selection): BulkPlan {
   const { kind } = act
   const chosen = new Set(servers.map((s) => s.id))
   const clusterOf = (s: Server) => (s.cluster === null ? undefined : clusters.get(s.cluster.id))
   const judge = (server: Server): Verdict => {
     const cluster = clusterOf(server)
     if (kind === 'remove') return canRemoveServer(server)
+    if (kind === 'commit') return canCommitServer(server, promisedOf(act, server, drafts), now)
     const unheld = cluster === undefined ? yes : canChangeHeld(cluster, appliedSet)
     if (kind === 'upgrade')
       return all(unheld, canUpgrade(server, act, cluster && outlooks.get(cluster.id), chosen))
@@ -144,6 +182,7 @@ export function planOf({ act, servers, clusters, outlooks, appliedSet }: Selecti
         reason: verdict.ok ? null : verdict.reason,
         warnings: verdict.ok && lost !== null ? [lost] : [],
         disks: verdict.ok ? wipedDisks(act, server, clusterOf(server)) : [],
+        commitment: kind === 'commit' ? promisedOf(act, server, drafts) : null,
       }
     })
     .toSorted(inOrder)

@@ -5,7 +5,12 @@ export interface ItemRow {
   readonly server_id: string
   readonly version: number
   readonly cluster_id: string | null
-  /** The operation on the server; null before it was begun. */
+  /** Of the draft that is committed; null if there is none. */
+  readonly commitment_version: number | null
+  /**
+   * The operation on the server, or the act itself if there is nothing to follow; null before it was
+   * begun.
+   */
   readonly begun_id: string | null
 }
 
@@ -23,7 +28,7 @@ export const insertItems = (
 export const itemsOf = (on: Db | Tx, operationId: string): Promise<ItemRow[]> =>
   on
     .selectFrom('server_bulk_item')
-    .select(['server_id', 'version', 'cluster_id', 'begun_id'])
+    .select(['server_id', 'version', 'cluster_id', 'commitment_version', 'begun_id'])
     .where('operation_id', '=', operationId)
     .orderBy('position')
     .execute()

@@ -179,6 +179,15 @@ export const openOf = (on: On, serverId: string) =>
     .where('status', 'in', openCcStatuses)
     .executeTakeFirst()
 
+/** The drafts of these servers. */
+export const draftsOf = (on: On, serverIds: readonly string[]): Promise<CcRow[]> =>
+  serverIds.length === 0
+    ? Promise.resolve([])
+    : whole(on)
+        .where('cc.server_id', 'in', serverIds)
+        .where('cc.status', '=', 'not_committed')
+        .execute()
+
 /** The commitment that lists of servers show: the newest that was not removed. */
 export const shownOf = (on: On, serverId: string) =>
   on

@@ -64,6 +64,7 @@ export interface TakenMachine {
 export interface CommittableServer {
   readonly id: string
   readonly name: string
+  readonly version: number
   readonly isRemoved: boolean
   readonly measuredAt: Date | null
   readonly capacity: {

@@ -33,6 +33,7 @@ export const commitments = ({
       row && {
         id,
         name: row.name,
+        version: row.version,
         isRemoved: row.status === 'deleted',
         measuredAt: row.hardware_at,
         capacity: measured(row.hardware),

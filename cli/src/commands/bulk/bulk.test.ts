@@ -23,6 +23,7 @@ const item = (n: number, change: Partial<BulkItem> = {}): BulkItem => ({
   reason: null,
   warnings: [],
   disks: [],
+  commitment: null,
   ...change,
 })
 const refused = item(3, { ok: false, reason: 'srv-3 does not answer' })
@@ -165,6 +166,37 @@ test('an upgrade names its version, and begins in the windows of the clusters if
         in_window: true,
       },
       items: [{ id: id(1), version: 1 }],
+    },
+  ])
+})
+
+test('capacity is committed with the terms of the options, and with the versions of the drafts', async () => {
+  const expires_at = '2027-02-14T00:00:00Z'
+  const price = { amount: '1.25', currency: 'EUR', basis: 'server' as const }
+  const commitment = { price, starts_at: null, expires_at, offer_id: null, compute_units: 16 }
+  const { api, cli } = await started([
+    item(1, { commitment: { ...commitment, version: null } }),
+    item(2, { commitment: { ...commitment, version: 4 } }),
+    refused,
+  ])
+  const run = await cli.run(
+    'server commit srv-1 srv-2 srv-3 --price 1.25 --currency EUR --end 2027-02-14 --yes',
+  )
+  expect(run).toMatchObject({ exit: 0, out: 'The capacity commitment of 2 servers has begun\n' })
+  expect(run.err).toMatch(/srv-1 .*1\.25 EUR.*until 2027-02-14.*16 CU/)
+  const act = {
+    kind: 'commit',
+    keep_workload_disks: false,
+    in_window: false,
+    terms: { price, expires_at },
+  }
+  expect(api.callsOf(serverBulk).map((c) => c.body)).toEqual([
+    {
+      act,
+      items: [
+        { id: id(1), version: 1 },
+        { id: id(2), version: 2, commitment_version: 4 },
+      ],
     },
   ])
 })

@@ -3,6 +3,7 @@
  * shown, and one operation with a result per server carries it out.
  */
 import { labelFilter } from '#contract/labels/filter.ts'
+import { priceShown } from '#contract/marketplace/money.ts'
 import {
   type BulkAct,
   bulkActs,
@@ -10,6 +11,7 @@ import {
   type BulkItem,
   type BulkPlan,
   bulkWords,
+  plannedItems,
   serverBulk,
   serverBulkPlan,
 } from '#contract/servers/bulk.ts'
@@ -28,7 +30,7 @@ import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
 import type { Terminal } from '../../terminal.ts'
-import { oneLine, words } from '../../text.ts'
+import { localTime, oneLine, words } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
 
 export const bulkOptions = {
@@ -61,6 +63,20 @@ const whereOf = ({ cluster, role }: BulkItem): string =>
 const verdictOf = ({ ok, reason, warnings }: BulkItem): string =>
   ok ? warnings.join('. ') || 'yes' : `no: ${reason}`
 
+/** "1.25 EUR per hour for the server, until 2027-02-14 00:00, 16 CU" */
+function promised({ commitment }: BulkItem): string {
+  if (commitment === null) return ''
+  const { price, starts_at, expires_at, compute_units } = commitment
+  return [
+    price === null ? 'no price' : priceShown(price),
+    starts_at && `from ${localTime(starts_at)}`,
+    expires_at === null ? 'no end' : `until ${localTime(expires_at)}`,
+    compute_units === null ? 'CU unknown' : `${compute_units} CU`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
 function planText(terminal: Terminal, plan: BulkPlan): string {
   const { act, items, allowed, refused, warnings } = plan
   const rows = table(
@@ -78,6 +94,7 @@ function planText(terminal: Terminal, plan: BulkPlan): string {
             },
           ]
         : []),
+      ...(act.kind === 'commit' ? [{ title: 'TERMS', text: promised }] : []),
       { title: bulkActs[act.kind].title.toUpperCase(), text: (one) => oneLine(verdictOf(one)) },
     ],
     'No servers',
@@ -126,7 +143,14 @@ async function confirm(
     )
   const isSure = options['yes'] === true
   if (expected === null)
-    return beSure(terminal, `${bulkActs[act.kind].title} these servers.`, 'yes', isSure)
+    return beSure(
+      terminal,
+      act.kind === 'commit'
+        ? 'Commit the capacity of these servers. The terms are then fixed.'
+        : `${bulkActs[act.kind].title} these servers.`,
+      'yes',
+      isSure,
+    )
   if (given !== undefined) return
   if (isSure)
     throw new CliError('usage', 'With several servers, --yes needs their number', {
@@ -158,7 +182,7 @@ export async function runBulk(
   if (plan.allowed === 0)
     throw new CliError('conflict', 'Every server refuses this: nothing was done')
   await confirm(context, plan, options)
-  const items = plan.items.flatMap(({ ok, id, version }) => (ok ? [{ id, version }] : []))
+  const items = plannedItems(plan)
   const begun = await api.call(serverBulk, {
     body: { act, items, ...(plan.expected !== null && { expected: items.length }) },
   })

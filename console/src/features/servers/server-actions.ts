@@ -146,17 +146,15 @@ const free = (s: ListedServer): Verdict =>
     ? yes
     : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
-/** An act that is planned for all chosen servers, and becomes one operation. */
-const bulk = (
-  kind: BulkActKind,
-  how: Pick<Action, 'label' | 'icon' | 'danger'>,
-  servers: readonly ListedServer[],
-  judge: (s: ListedServer) => Verdict,
-): Action => ({
-  ...how,
-  can: all(allowed(serverUpdate), anyAble(servers, judge)),
-  run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
-})
+/** Acts that are planned for all chosen servers, and become one operation. */
+const bulks: readonly [BulkActKind, string, Action['icon'], (s: ListedServer) => Verdict][] = [
+  ['reboot', 'Reboot', 'refresh', canCommandServer],
+  ['restart_kubelet', 'Restart kubelet', 'refresh', canCommandServer],
+  ['upgrade', 'Upgrade Talos', 'arrow-up', canCommandServer],
+  ['commit', 'Commit', 'lock', canLabelServer],
+  ['reset', 'Reset', 'swap', canResetServer],
+  ['remove', 'Remove', 'trash', canRemoveServer],
+]
 
 /** `done` receives the result of each server for which no operation begins. */
 export const bulkActions = (
@@ -181,11 +179,13 @@ export const bulkActions = (
     can: all(allowed(serverUpdate), anyAble(servers, canLabelServer)),
     run: () => labelServers({ servers, done }),
   },
-  bulk('reboot', { label: 'Reboot', icon: 'refresh' }, servers, canCommandServer),
-  bulk('restart_kubelet', { label: 'Restart kubelet', icon: 'refresh' }, servers, canCommandServer),
-  bulk('upgrade', { label: 'Upgrade Talos', icon: 'arrow-up' }, servers, canCommandServer),
-  bulk('reset', { label: 'Reset', icon: 'swap', danger: true }, servers, canResetServer),
-  bulk('remove', { label: 'Remove', icon: 'trash', danger: true }, servers, canRemoveServer),
+  ...bulks.map(([kind, label, icon, judge]): Action => ({
+    label,
+    icon,
+    danger: judge === canResetServer || judge === canRemoveServer,
+    can: all(allowed(serverUpdate), anyAble(servers, judge)),
+    run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
+  })),
 ]
 
 export const downloadTalosconfig = (s: ListedServer): Promise<unknown> =>

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
+import type { CcTerms } from '#contract/marketplace/cc-terms.ts'
+import { priceShown } from '#contract/marketplace/money.ts'
 import type { Operation } from '#contract/operations.ts'
 import { no, yes } from '#contract/rule.ts'
 import {
@@ -9,6 +11,7 @@ import {
   type BulkItem,
   type BulkPlan,
   bulkLimit,
+  plannedItems,
   serverBulk,
   serverBulkPlan,
   tooManyServers,
@@ -22,17 +25,27 @@ import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { navigate } from '../../../lib/router.ts'
 import { curlOf } from '../../../lib/shell.ts'
+import { exact } from '../../../lib/time/time.ts'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
+import { MissingDialog } from '../../../ui/overlay/MissingDialog.tsx'
+import { part } from '../../../ui/part.tsx'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { Button } from '../../../ui/inputs/Button.tsx'
 import css from './BulkServers.module.css'
+import type CommitTermsForm from './CommitTerms.tsx'
+import type { Terms } from './CommitTerms.tsx'
 import { refreshServers } from '../server-queries.ts'
 
 const blank = { typed: '', keep: false, version: '', start: 'now' as 'now' | 'window' }
 const { Text, Check, Choose } = fieldsFor<typeof blank>()
+const CommitTerms = part<ComponentProps<typeof CommitTermsForm>>(
+  () => import('./CommitTerms.tsx'),
+  MissingDialog,
+)
 
 /**
  * The chosen servers, or the earlier act of which the servers that it did not reach, or that failed,
@@ -45,12 +58,42 @@ type Props =
 /** What an act on many servers would do, and its confirmation. */
 export default function BulkServers(props: Props) {
   const kind = 'failed' in props ? bulkKindOf(props.failed) : props.kind
+  const [terms, setTerms] = useState<Terms>()
+  const [asks, setAsks] = useState(kind === 'commit')
+  if (asks)
+    return (
+      <CommitTerms
+        last={terms?.typed}
+        onTerms={(given) => {
+          setTerms(given)
+          setAsks(false)
+        }}
+      />
+    )
+  const onBack = kind === 'commit' ? () => setAsks(true) : undefined
+  return <Planned of={props} kind={kind} terms={terms?.terms} onBack={onBack} />
+}
+
+/** `terms`: of a commit. `onBack`: to other terms. */
+function Planned({
+  of: props,
+  kind,
+  terms,
+  onBack,
+}: {
+  of: Props
+  kind: BulkActKind
+  terms: CcTerms | undefined
+  onBack: (() => void) | undefined
+}) {
   const of = 'failed' in props ? { failed_of: props.failed.id } : { node_ids: [...props.node_ids] }
   const { close } = useDialog()
   const isUpgrade = kind === 'upgrade'
   // A plan of an upgrade depends on what is chosen in the form.
   const [{ version, start }, setUpgrade] = useState(blank)
-  const act = isUpgrade ? { kind, talos_version: version, in_window: start === 'window' } : { kind }
+  const act = isUpgrade
+    ? { kind, talos_version: version, in_window: start === 'window' }
+    : { kind, ...(terms && { terms }) }
   const isChosen = !isUpgrade || version !== ''
   const versions = useQuery({ ...query(versionList), enabled: isUpgrade })
   const isTooMany = 'node_ids' in of && of.node_ids.length > bulkLimit
@@ -76,7 +119,7 @@ export default function BulkServers(props: Props) {
       ok: true,
       body: {
         act: { ...act, keep_workload_disks: keep },
-        items: able.map(({ id, version }) => ({ id, version })),
+        items: plan === undefined ? [] : plannedItems(plan),
         ...(expected !== null && { expected }),
       },
     }),
@@ -160,6 +203,13 @@ export default function BulkServers(props: Props) {
       ) : (
         <Plan plan={plan} keep={keep} />
       )}
+      {onBack && (
+        <div>
+          <Button size="small" onClick={onBack}>
+            Change the terms
+          </Button>
+        </div>
+      )}
       {kind === 'reset' && able.length > 0 && (
         <Check name="keep" label="Keep the content of the workload disks" />
       )}
@@ -190,7 +240,9 @@ function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
           ? 'Nothing is wiped. Each server is kept in the history as deleted.'
           : act.kind === 'upgrade'
             ? upgradeWords
-            : 'The servers of a cluster follow each other, in this order. A server that refuses stops no other.'}
+            : act.kind === 'commit'
+              ? 'The terms are fixed once the capacity is committed. A server that refuses stops no other.'
+              : 'The servers of a cluster follow each other, in this order. A server that refuses stops no other.'}
         {act.kind === 'reset' &&
           ' Each leaves its cluster and is wiped, except for Talos itself. This can’t be undone.'}
       </p>
@@ -207,7 +259,7 @@ function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
           {refused === 1 ? 'stays as it is' : 'stay as they are'}.
         </Alert>
       )}
-      <ul className={css['items']} aria-label="Plan" {...(items.length > 6 && { tabIndex: 0 })}>
+      <ul className={css['items']} aria-label="Plan" {...(items.length > 2 && { tabIndex: 0 })}>
         {items
           .toSorted((a, b) => Number(a.ok) - Number(b.ok))
           .map((one) => (
@@ -218,8 +270,26 @@ function Plan({ plan, keep }: { plan: BulkPlan; keep: boolean }) {
   )
 }
 
+/** "1.25 EUR per hour for the server, until …, 16 CU, by its draft" */
+const promisedText = ({
+  version,
+  price,
+  starts_at,
+  expires_at,
+  compute_units: cu,
+}: NonNullable<BulkItem['commitment']>): string =>
+  [
+    price === null ? 'No price' : priceShown(price),
+    starts_at && `from ${exact(starts_at)}`,
+    expires_at === null ? 'no end' : `until ${exact(expires_at)}`,
+    cu === null ? 'unknown\u00A0CU' : `${count(cu)}\u00A0CU`,
+    version !== null && 'by its draft',
+  ]
+    .filter(Boolean)
+    .join(', ')
+
 function Item({ item, keep }: { item: BulkItem; keep: boolean }) {
-  const { name, cluster, role, ok, reason, warnings, disks } = item
+  const { name, cluster, role, ok, reason, warnings, disks, commitment } = item
   // The first one is the system disk.
   const wiped = keep ? disks.slice(0, 1) : disks
   return (
@@ -243,6 +313,7 @@ function Item({ item, keep }: { item: BulkItem; keep: boolean }) {
             Wipes <span className="mono">{devicePath(disk.id)}</span> {diskName(disk)}
           </span>
         ))}
+        {commitment !== null && <span className="fs12 t2">{promisedText(commitment)}</span>}
         {warnings.map((one) => (
           <StatusDot key={one} tone="warn" whole why={one}>
             Warning
