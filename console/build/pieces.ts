@@ -52,6 +52,14 @@ const mostPages = 4
  * so the graph of imports doesn't show who uses them.
  */
 const seldom = /\/(useQueries|queriesObserver)\.js$/
+/**
+ * Small modules that the same few pages use. Apart, each would cost a request, and a name in the
+ * first script.
+ */
+const together: Readonly<Record<string, RegExp>> = {
+  remedies: /console\/src\/layout\/findings\/(?:FindingMenu|finding-actions|remedies)\.tsx?$/,
+  silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
+}
 
 /**
  * Divides the bundle into pieces (chunks) by folder and by the graph of imports. `first`: the code
@@ -88,7 +96,8 @@ export function pieces(): Groups {
     if (forms.some(by)) return 'forms'
     if (/\/contract\/network\//.test(id)) return null
     const list = lists.find(by)
-    if (list === undefined) return null
+    if (list === undefined)
+      return Object.keys(together).find((name) => together[name]!.test(id)) ?? null
     // The style sheets of the lists are small, so they all go into `app`, too.
     if (id.endsWith('.css') || (shared.test(id) && inOthers > 0)) return 'app'
     return inLists > 1 ? 'lists' : path.basename(list, '.tsx').replace('infra.', '')
