@@ -12,17 +12,15 @@ const height = wholeIn(1, mostUnits, `Height must be a whole number of units, 1 
 
 const bayRule = 'A bay has 1 to 16 letters, digits, spaces, or any of . _ / -, such as 1, A or left'
 /** What is printed on the chassis. */
-export const bayName = z
-  .string(bayRule)
-  .check(
-    z.trim(),
-    z.normalize('NFC'),
-    z.maxLength(16, bayRule),
-    // Not a pattern of the OpenAPI document: Python's regular expressions know no \p.
-    z.refine<string>((text) => /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._/-]*$/u.test(text), {
-      error: bayRule,
-    }),
-  )
+export const bayName = z.string(bayRule).check(
+  z.trim(),
+  z.normalize('NFC'),
+  z.maxLength(16, bayRule),
+  // Not a pattern of the OpenAPI document: Python's regular expressions know no \p.
+  z.refine<string>((text) => /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._/-]*$/u.test(text), {
+    error: bayRule,
+  }),
+)
 
 export const NewPlacement = z.strictObject({
   rack_id: z.uuid('Choose a rack'),
