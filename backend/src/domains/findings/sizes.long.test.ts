@@ -81,7 +81,8 @@ test(
     expect((await viewer.call(serverList, { query: {} })).answer).toMatchObject({ total: 10_000 })
     const many = await costs()
     for (const name of Object.keys(asks)) {
-      expect([name, many[name]!.statements]).toEqual([name, few[name]!.statements])
+      // On a busy machine work in the background may add statements to each of the five calls.
+      expect(many[name]!.statements, name).toBeLessThanOrEqual(few[name]!.statements)
       // Names and numbers are some digits longer.
       expect([name, many[name]!.bytes < 1.1 * few[name]!.bytes]).toEqual([name, true])
     }
