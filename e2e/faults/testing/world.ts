@@ -45,9 +45,26 @@ export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Pr
   }
 }
 
+/**
+ * Signs in. Once an access token has expired, the caller signs in again: on a busy machine a case
+ * may last longer than one.
+ */
 export async function signIn(url: string): Promise<Caller> {
-  const { accessToken } = await patiently(() => apiClient(url).call(authorize, { body: admin }))
-  return apiClient(url, accessToken).call
+  const signedIn = async () => {
+    const { accessToken } = await patiently(() => apiClient(url).call(authorize, { body: admin }))
+    return apiClient(url, accessToken).call
+  }
+  let call = await signedIn()
+  const caller: Caller = async (operation, asked) => {
+    try {
+      return await call(operation, asked)
+    } catch (error) {
+      if (!(error instanceof Error && /\b401 .*session_expired/.test(error.message))) throw error
+      call = await signedIn()
+      return call(operation, asked)
+    }
+  }
+  return caller
 }
 
 export interface Site {
