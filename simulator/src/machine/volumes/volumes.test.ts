@@ -103,6 +103,8 @@ test('a RAID is created of the members that its document selects, grows with the
   })
   expect(await contentOf(client, 'nvme1n1')).toBe('member of a Linux RAID "talos:data"')
 
+  // So slow that the new member cannot have its data before the test looks.
+  machine.plan.slowness = 300
   await apply(array(among('nvme1n1', 'nvme2n1', 'nvme3n1')))
   expect((await arraysOf(client))[0]!.spec).toMatchObject({
     status: Phase.MD_ARRAY_PHASE_REBUILDING,
@@ -110,13 +112,13 @@ test('a RAID is created of the members that its document selects, grows with the
     raidDevices: 3n,
     syncAction: 'recover',
   })
+  machine.plan.slowness = 1
+  const after = await restart(machine, bundle)
   await until(
     'the new member has its data',
-    async () => (await arraysOf(client))[0]!.spec.status === Phase.MD_ARRAY_PHASE_READY,
+    async () => (await arraysOf(after))[0]!.spec.status === Phase.MD_ARRAY_PHASE_READY,
   )
-  const after = await restart(machine, bundle)
   expect((await arraysOf(after))[0]!.spec).toMatchObject({
-    status: Phase.MD_ARRAY_PHASE_READY,
     uuid: first!.spec.uuid,
     raidDevices: 3n,
   })
