@@ -17,6 +17,7 @@ export function chooseSubnets<S extends Free>(
   const rest = free.toSorted(
     (a, b) => (a.total ?? Infinity) - (b.total ?? Infinity) || (a.name < b.name ? -1 : 1),
   )
+  const asked = wishes.length * clusters
   const all: S[][] = []
   for (let at = 0; at < clusters; at++) {
     const own: S[] = []
@@ -26,7 +27,7 @@ export function chooseSubnets<S extends Free>(
           (type === undefined || s.type === type) && (s.total === null || s.total >= addresses),
       )
       if (i === -1)
-        return `Too few subnets: ${wishes.length * clusters} are asked for, and the datacenter has no further free workload subnet${type === undefined ? '' : ` of type ${type}`} with at least ${addresses} addresses`
+        return `Too few subnets: ${asked} ${asked === 1 ? 'is' : 'are'} asked for, and the datacenter has no further free workload subnet${type === undefined ? '' : ` of type ${type}`} with at least ${addresses} addresses`
       own.push(...rest.splice(i, 1))
     }
     all.push(own)

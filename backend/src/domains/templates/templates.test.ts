@@ -161,7 +161,7 @@ test('a store and an image that are gone, and subnets that are used up, are refu
   const refused = await plan({ template })
   expect(refused.clusters).toBeNull()
   expect(refused.refusals).toEqual([
-    'Too few subnets: 1 are asked for, and the datacenter has no further free workload subnet of type IPv6 with at least 30 addresses',
+    'Too few subnets: 1 is asked for, and the datacenter has no further free workload subnet of type IPv6 with at least 30 addresses',
     'There is no store nowhere, to which the snapshots of the template go: add a store of this name, or change the template',
     expect.stringMatching(
       /^The image of the template can't be had: The image factory has no extension siderolabs\/nonsense for Talos v1\.1/,
