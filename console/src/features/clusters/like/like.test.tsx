@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** Filling the form from a template, and what the new cluster takes over from it. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -108,7 +108,8 @@ function show(source: Source) {
 test('the form is filled from a template, and the cluster takes over what is not left out', async () => {
   const seen = show({ template: id(1) })
   await screen.findByText('From the template shop')
-  expect(seen.draft).toMatchObject({ from: id(1), vlan: '7', datacenterId: id(2), name: '' })
+  const filled = { from: id(1), vlan: '7', datacenterId: id(2), name: '' }
+  await waitFor(() => expect(seen.draft).toMatchObject(filled))
   await screen.findByText(/^Talos v1\.2\.3 is no longer offered/)
   await screen.findByText('Subnets: net-7 (10.7.0.0/24), net-6 (10.6.0.0/24)')
   expect(screen.getAllByRole('checkbox').map((one) => one.closest('label')!.textContent)).toEqual([
@@ -118,27 +119,30 @@ test('the form is filled from a template, and the cluster takes over what is not
     'Image: siderolabs/gvisor',
     'Subnets: net-7 (10.7.0.0/24), net-6 (10.6.0.0/24)',
   ])
-  expect(seen.taken).toEqual({
-    can: { ok: true },
-    body: {
-      labels: { shop: 'edge' },
-      maintenance_window: wished.maintenance_window,
-      snapshots: {
-        store_id: id(8),
-        every_hours: 6,
-        at_hour: 2,
-        keep_count: 14,
-        keep_days: null,
-        paused: false,
+  await waitFor(() =>
+    expect(seen.taken).toEqual({
+      can: { ok: true },
+      body: {
+        labels: { shop: 'edge' },
+        maintenance_window: wished.maintenance_window,
+        snapshots: {
+          store_id: id(8),
+          every_hours: 6,
+          at_hour: 2,
+          keep_count: 14,
+          keep_days: null,
+          paused: false,
+        },
+        extensions: ['siderolabs/gvisor'],
+        subnet_ids: [id(7), id(6)],
       },
-      extensions: ['siderolabs/gvisor'],
-      subnet_ids: [id(7), id(6)],
-    },
-  })
+    }),
+  )
   for (const part of [/^Image/, /^Labels/])
     await userEvent.click(screen.getByRole('checkbox', { name: part }))
   expect(seen.draft.leftOut).toEqual(['extensions', 'labels'])
-  expect(Object.keys(seen.taken!.body)).toEqual(['maintenance_window', 'snapshots', 'subnet_ids'])
+  const left = ['maintenance_window', 'snapshots', 'subnet_ids']
+  await waitFor(() => expect(Object.keys(seen.taken!.body)).toEqual(left))
 })
 
 test('a store that is gone, and subnets that are used up, are said and can be left out', async () => {
@@ -148,10 +152,10 @@ test('a store that is gone, and subnets that are used up, are said and can be le
   const gone = 'The store offsite is gone. Add a store of this name, or leave the snapshots out'
   await screen.findByText(`${gone}.`)
   await screen.findByText(/^Too few subnets: 2 are asked for, .+ or leave the subnets out\.$/)
-  expect(seen.taken!.can).toEqual({ ok: false, reason: gone })
+  await waitFor(() => expect(seen.taken!.can).toEqual({ ok: false, reason: gone }))
   for (const part of [/^Snapshots/, /^2 subnets/])
     await userEvent.click(screen.getByRole('checkbox', { name: part }))
-  expect(seen.taken!.can).toEqual({ ok: true })
+  await waitFor(() => expect(seen.taken!.can).toEqual({ ok: true }))
   expect(screen.queryByText(`${gone}.`)).toBeNull()
 })
 
@@ -161,7 +165,7 @@ test('of a cluster, what is not taken over is said', async () => {
   const seen = show({ like: id(3) })
   await screen.findByText('Like shop-01')
   await screen.findByText('The patch keys holds a secret')
-  expect(seen.draft).toMatchObject({ from: id(3), datacenterId: id(4) })
+  await waitFor(() => expect(seen.draft).toMatchObject({ from: id(3), datacenterId: id(4) }))
 })
 
 test.each([
