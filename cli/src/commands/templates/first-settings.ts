@@ -68,7 +68,7 @@ export const firstOptions = {
   'snapshot-keep-days': {
     kind: 'number',
     value: 'DAYS',
-    help: 'How many days snapshots are kept (default: any)',
+    help: 'How many days snapshots are kept (default: no limit)',
   },
 } as const
 
