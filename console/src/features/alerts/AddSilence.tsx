@@ -5,6 +5,7 @@ import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { readBy } from '../../lib/fields.ts'
+import { isoOf, localOf } from '../../lib/time/local-time.ts'
 import { zone } from '../../lib/time/time.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
@@ -39,14 +40,6 @@ const dayNames: Readonly<Record<Weekday, string>> = {
   sun: 'Sun',
 }
 
-/** `2026-11-27T08:30` in the browser's time. */
-const local = (at: Date): string =>
-  new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-const isoOf = (text: string): string | undefined => {
-  const at = new Date(text)
-  return text === '' || Number.isNaN(at.getTime()) ? undefined : at.toISOString()
-}
-
 function read({ starts_at, ends_at, repeats, days, from, minutes, time_zone, ...rest }: Typed) {
   const [start, end] = [isoOf(starts_at), isoOf(ends_at)]
   return readBy(
@@ -74,7 +67,7 @@ const blank = (): Typed => ({
   datacenter_ids: [],
   cluster_ids: [],
   starts_at: '',
-  ends_at: local(new Date(serverNow() + 4 * 3_600_000)),
+  ends_at: localOf(new Date(serverNow() + 4 * 3_600_000).toISOString()),
   repeats: false,
   days: ['sat', 'sun'],
   from: '02:00',

@@ -1,18 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useEffect, useId, useState } from 'react'
-import {
-  type CapacityCommitment,
-  ccCreate,
-  ccPriceBases,
-  ccUpdate,
-} from '#contract/marketplace/ccs.ts'
-import { perHour } from '#contract/marketplace/money.ts'
+import { type CapacityCommitment, ccCreate, ccUpdate } from '#contract/marketplace/ccs.ts'
 import { serverRows } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
+import { TermFields } from '../../layout/commitment/TermFields.tsx'
+import { byField } from '../../layout/commitment/terms.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { sentence } from '../../lib/text.ts'
-import { zone } from '../../lib/time/time.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -20,12 +15,10 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { TextInput } from '../../ui/inputs/Field.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
-import { blank, changeOf, commandOf, fieldOf, readForm, type Typed, typedOf } from './cc-form.ts'
+import { blank, changeOf, commandOf, readForm, type Typed, typedOf } from './cc-form.ts'
 import { refreshCcs } from './cc-queries.ts'
-import css from './Marketplace.module.css'
 
-const { Text, Choose, Check, Custom } = fieldsFor<Typed>()
-const bases = ccPriceBases.map((value) => ({ value, text: sentence(perHour[value]) }))
+const { Check, Custom } = fieldsFor<Typed>()
 
 /** How many servers are suggested. */
 const mostSuggested = 8
@@ -59,8 +52,7 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
             { version: edit.version },
           )
         : call(ccCreate, { body }, { key }),
-    at: (refused) =>
-      Object.fromEntries(Object.entries(refused).map(([path, text]) => [fieldOf(path), text])),
+    at: byField,
     done: async ({ server, status }) => {
       await refreshCcs()
       toast.success(
@@ -125,48 +117,7 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
           </option>
         ))}
       </datalist>
-      <div className={css['three']}>
-        <Text
-          name="price"
-          label="Price"
-          optional={!commit}
-          inputMode="decimal"
-          placeholder="1.25"
-        />
-        <Text
-          name="currency"
-          label="Currency"
-          optional={!commit}
-          maxLength={5}
-          autoCapitalize="characters"
-          placeholder="EUR"
-        />
-        <Choose name="basis" label="For" options={bases} />
-      </div>
-      <div className={css['two']}>
-        <Text
-          name="starts_at"
-          label="Start"
-          optional
-          type="datetime-local"
-          hint="Empty: when the delegation is confirmed"
-        />
-        <Text
-          name="expires_at"
-          label="End"
-          optional={!commit}
-          type="datetime-local"
-          hint={`Times in ${zone()}`}
-        />
-      </div>
-      <Text
-        name="offer_id"
-        label="OfferID"
-        optional
-        mono
-        hint="The offer that the capacity is sold with"
-        maxLength={66}
-      />
+      <TermFields optional={!commit} emptyStart="Empty: when the delegation is confirmed" />
       <Check name="commit" label="Commit the capacity now: the terms can’t be changed afterwards" />
     </FormDialog>
   )

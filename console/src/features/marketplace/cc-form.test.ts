@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
-import { blank, changeOf, commandOf, fieldOf, localOf, readForm } from './cc-form.ts'
+import { byField } from '../../layout/commitment/terms.ts'
+import { localOf } from '../../lib/time/local-time.ts'
+import { blank, changeOf, commandOf, readForm } from './cc-form.ts'
 
 const now = Date.parse('2026-11-20T08:00:00Z')
 const node_id = '00000000-0000-4000-8000-000000000001'
@@ -55,11 +57,8 @@ test('errors are shown at the fields of the form', () => {
     expires_at: 'The end must be after the start',
   })
   expect(Object.keys(wrong({ offer_id: '0x12' }))).toEqual(['offer_id'])
-  expect(['price.amount', 'price.currency', 'expires_at'].map(fieldOf)).toEqual([
-    'price',
-    'currency',
-    'expires_at',
-  ])
+  const refused = { 'price.amount': 'a', price: 'b', 'price.currency': 'c', expires_at: 'd' }
+  expect(byField(refused)).toEqual({ price: 'a', currency: 'c', expires_at: 'd' })
 })
 
 test('a form that commits the capacity needs a price and an end', () => {

@@ -2,8 +2,8 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
+import { isoOf, localOf } from '../../lib/time/local-time.ts'
 import { zone } from '../../lib/time/time.ts'
-import { isoOf, localOf } from './period.ts'
 
 interface Period {
   since: string | undefined

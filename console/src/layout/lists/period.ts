@@ -11,24 +11,6 @@ export const choosePeriod = dialog<ComponentProps<typeof ChoosePeriod>>(
   () => import('./ChoosePeriod.tsx'),
 )
 
-const two = (n: number) => String(n).padStart(2, '0')
-
-/** The value of an input `datetime-local`, to the minute; '' for no time. */
-export function localOf(iso: string | undefined): string {
-  const at = new Date(iso ?? '')
-  if (Number.isNaN(at.getTime())) return ''
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
-}
-
-/**
- * The time in an input `datetime-local`, in ISO 8601 and UTC; undefined if the input is empty or
- * incomplete.
- */
-export function isoOf(local: string): string | undefined {
-  const at = new Date(/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(local) ? local : Number.NaN)
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
-}
-
 const periods = [
   ['Last hour', 3600_000],
   ['Last 24 hours', 86_400_000],

@@ -4,6 +4,7 @@ import type * as z from 'zod/mini'
 import { isScheduled, type Operation } from '#contract/operations.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
+import { isoOf } from '../../../lib/time/local-time.ts'
 import { keyOf } from '../create/choice.ts'
 
 /** Texts with the names of the servers that have the same text, in the given order. */
@@ -36,10 +37,10 @@ export function startOf(
 ): { ok: true; start: z.input<typeof ChangeStart> | undefined } | { ok: false; reason: string } {
   if (when === 'now') return { ok: true, start: undefined }
   if (when === 'window') return { ok: true, start: { in_window: true } }
-  const time = new Date(at)
-  return Number.isNaN(time.getTime())
+  const iso = isoOf(at)
+  return iso === undefined
     ? { ok: false, reason: 'Enter the time at which the change begins' }
-    : { ok: true, start: { at: time.toISOString() } }
+    : { ok: true, start: { at: iso } }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { blankTerms, readTerms } from './commit-terms.ts'
+import { blankTerms } from '../../../layout/commitment/terms.ts'
+import { readTerms } from './commit-terms.ts'
 
 test('terms that are left empty are not sent, because they come from the drafts', () => {
   expect(readTerms(blankTerms)).toEqual({ ok: true, body: {} })
