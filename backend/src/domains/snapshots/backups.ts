@@ -2,7 +2,6 @@
  * Use cases of Steelyard's own backups in stores, and of their schedule. The work is done by the
  * reconcilers of snapshots.
  */
-import { randomUUID } from 'node:crypto'
 import {
   type Backup,
   backupCreate,
@@ -21,40 +20,23 @@ import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { BackupRefused, WrongPassphrase } from '../../backup/sealed.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { StoreError } from '../stores/api.ts'
 import { backupPassphrase, readBackup } from './own-backup.ts'
-import {
-  begin,
-  installation,
-  nowOf,
-  scheduleQueue,
-  scopeOf,
-  type SnapshotParts,
-  wakeSnapshot,
-} from './parts.ts'
-import { presentBackup, presentSchedule } from './present.ts'
-import { lastTime } from './schedule.ts'
+import { begin, installation, nowOf, scopeOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import { presentBackup } from './present.ts'
+import { shownSchedule, writeSchedule } from './schedules.ts'
 import * as store from './store.ts'
 
 export function backups(parts: SnapshotParts): Domain {
-  const { db, clock, record, engine, stores } = parts
+  const { db, record, engine, stores } = parts
   const target = { kind: 'installation', id: installation }
   const own = (row: store.SnapshotRow | undefined, ifMatch?: Versions) =>
     existing(row?.cluster_id === null ? row : undefined, 'backup', ifMatch)
-  const shownSchedule = async (on: Db | Tx): Promise<SnapshotSchedule | null> => {
-    const row = await store.schedule(on, null)
-    return row
-      ? presentSchedule(row, clock.now(), {
-          newest: await store.newestReady(on, null),
-          last: await store.lastScheduled(on, null),
-        })
-      : null
-  }
   /** @throws Problem transition_refused without a usable passphrase */
   const demandPassphrase = async (): Promise<string> =>
     backupPassphrase(parts).catch((error: unknown) => {
@@ -170,7 +152,7 @@ export function backups(parts: SnapshotParts): Domain {
       })
     },
 
-    schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(db),
+    schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(parts, db, null),
 
     /** @throws Problem not_found for the store; transition_refused without a passphrase; stale */
     async setSchedule(
@@ -180,29 +162,16 @@ export function backups(parts: SnapshotParts): Domain {
     ): Promise<SnapshotSchedule> {
       await demandPassphrase()
       return inTransaction(db, async (tx) => {
-        await stores.hold(tx, wish.store_id)
         const before = await store.lockSchedule(tx, null)
-        const shown = before ? await shownSchedule(tx) : null
         if (before) checkVersion(ifMatch, before.version)
-        const at = nowOf(parts)
-        const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
-        if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
-        else
-          await store.insertSchedule(tx, {
-            id: randomUUID(),
-            cluster_id: null,
-            ...wish,
-            ...times,
-            created_at: at,
-          })
-        const after = (await shownSchedule(tx))!
+        const shown = await shownSchedule(parts, tx, null)
+        const after = await writeSchedule(parts, tx, null, wish, before)
         await record(tx, caller, {
           action: 'installation.backup_schedule_set',
           target,
           before: shown,
           after,
         })
-        await engine.wake(tx, scheduleQueue, installation)
         return after
       })
     },

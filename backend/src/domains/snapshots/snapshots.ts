@@ -2,7 +2,6 @@
  * Use cases of snapshots and their schedules. The work is done by reconcilers (`taking.ts`,
  * `scheduling.ts`).
  */
-import { randomUUID } from 'node:crypto'
 import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import {
   canUseSnapshot,
@@ -39,9 +38,9 @@ import {
   type SnapshotParts,
   wakeSnapshot,
 } from './parts.ts'
-import { present, presentSchedule } from './present.ts'
-import { lastTime } from './schedule.ts'
+import { present } from './present.ts'
 import { restoring } from './restoring.ts'
+import { shownSchedule, writeSchedule } from './schedules.ts'
 import { scheduling } from './scheduling.ts'
 import * as store from './store.ts'
 import { readWhole, taking } from './taking.ts'
@@ -72,43 +71,6 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     if (!cluster) throw new Problem('not_found', `Cluster ${id} not found`)
     return cluster
   }
-  const shownSchedule = async (
-    on: Db | Tx,
-    clusterId: string,
-  ): Promise<SnapshotSchedule | null> => {
-    const row = await store.schedule(on, clusterId)
-    if (!row) return null
-    return presentSchedule(row, clock.now(), {
-      newest: await store.newestReady(on, clusterId),
-      last: await store.lastScheduled(on, clusterId),
-    })
-  }
-
-  /** @throws Problem not_found for the store */
-  const writeSchedule = async (
-    tx: Tx,
-    clusterId: string,
-    wish: NewSnapshotSchedule,
-    before: Awaited<ReturnType<typeof store.lockSchedule>>,
-  ): Promise<SnapshotSchedule> => {
-    await stores.hold(tx, wish.store_id)
-    const at = nowOf(parts)
-    // Times before the change count as done, so a change of the schedule never takes a snapshot at
-    // once.
-    const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
-    if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
-    else
-      await store.insertSchedule(tx, {
-        id: randomUUID(),
-        cluster_id: clusterId,
-        ...wish,
-        ...times,
-        created_at: at,
-      })
-    await engine.wake(tx, scheduleQueue, clusterId)
-    return (await shownSchedule(tx, clusterId))!
-  }
-
   engine.register(taking(parts))
   engine.register(scheduling(parts))
 
@@ -255,7 +217,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     /** @throws Problem not_found */
     async schedule(clusterId: string): Promise<SnapshotSchedule | null> {
       await demandCluster(db, clusterId)
-      return shownSchedule(db, clusterId)
+      return shownSchedule(parts, db, clusterId)
     },
 
     /** @throws Problem not_found for the cluster or the store; stale */
@@ -271,8 +233,8 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
         cluster.demandUnheld(caller)
         const before = await store.lockSchedule(tx, clusterId)
         if (before) checkVersion(ifMatch, before.version)
-        const shown = before ? await shownSchedule(tx, clusterId) : null
-        const after = await writeSchedule(tx, clusterId, wish, before)
+        const shown = before ? await shownSchedule(parts, tx, clusterId) : null
+        const after = await writeSchedule(parts, tx, clusterId, wish, before)
         const version = await clusters.touch(tx, caller, clusterId)
         const target = { kind: 'cluster', id: clusterId, name: cluster.name }
         await record(tx, caller, {
@@ -356,7 +318,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       await record(tx, caller, {
         action: 'cluster.snapshot_schedule_set',
         target: { kind: 'cluster', ...cluster },
-        after: await writeSchedule(tx, cluster.id, wish, undefined),
+        after: await writeSchedule(parts, tx, cluster.id, wish, undefined),
       })
     },
     storeName: async (on, id) => (await stores.known(on, id))?.name ?? null,
