@@ -2,31 +2,20 @@
 import { cleanup, fireEvent, render } from '@testing-library/react'
 import { afterEach, expect, test } from 'vitest'
 import type { Rack } from '#contract/racks/racks.ts'
-import type { ListedServer } from '#contract/servers/servers.ts'
 import { type Shelf, shelvesOf } from './rack-shelves.ts'
 import { RackPicture } from './RackPicture.tsx'
+import { placed } from './testing/placed.ts'
 
 afterEach(cleanup)
 
 const rack = { id: 'r', name: 'A-07', units: 42 } as Rack
 /** Thirty servers from below; the first six are two units high. */
-const servers = Array.from(
-  { length: 30 },
-  (_, i) =>
-    ({
-      id: `s${i}`,
-      name: `calm-otter-${100 + i}`,
-      type: i < 3 ? 'control_plane' : 'worker',
-      cluster: { id: 'c', name: 'poz-shop' },
-      finding: null,
-      placement: {
-        rack: { id: 'r', name: 'A-07' },
-        unit: i < 6 ? 2 * i + 1 : i + 7,
-        height: i < 6 ? 2 : 1,
-        face: 'both',
-        bay: null,
-      },
-    }) as unknown as ListedServer,
+const servers = Array.from({ length: 30 }, (_, i) =>
+  placed(
+    `calm-otter-${100 + i}`,
+    { unit: i < 6 ? 2 * i + 1 : i + 7, height: i < 6 ? 2 : 1 },
+    { type: i < 3 ? 'control_plane' : 'worker', cluster: { id: 'c', name: 'poz-shop' } },
+  ),
 )
 
 test('every server and free unit of a rack is reached and opened by keyboard alone', () => {

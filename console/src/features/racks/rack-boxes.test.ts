@@ -3,25 +3,10 @@ import type { Place } from '#contract/racks/placement.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { boxesOf, framesOf, stepFrom } from './rack-boxes.ts'
 import { shelfSaid, shelvesOf } from './rack-shelves.ts'
+import { placed } from './testing/placed.ts'
 
-const server = (name: string, place: Partial<Place>) =>
-  ({
-    id: name,
-    name,
-    type: 'worker',
-    cluster: null,
-    finding: null,
-    placement: {
-      rack: { id: 'r', name: 'A-1' },
-      unit: 1,
-      height: 1,
-      face: 'both',
-      bay: null,
-      ...place,
-    },
-  }) as ListedServer
 const chassis = (bays: readonly string[], place: Partial<Place>) =>
-  bays.map((bay) => server(bay, { ...place, bay }))
+  bays.map((bay) => placed(bay, { ...place, bay }))
 const drawn = (units: number, servers: readonly ListedServer[]) => {
   const shelves = shelvesOf(units, servers)
   const boxes = boxesOf(units, shelves)

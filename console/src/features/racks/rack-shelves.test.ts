@@ -1,34 +1,12 @@
 import { expect, test } from 'vitest'
-import type { ListedServer } from '#contract/servers/servers.ts'
 import { rowsOf, shelfSaid, shelvesOf, toneOf } from './rack-shelves.ts'
-
-const server = (
-  name: string,
-  place: Partial<NonNullable<ListedServer['placement']>>,
-  more: Partial<ListedServer> = {},
-): ListedServer =>
-  ({
-    id: name,
-    name,
-    type: 'worker',
-    cluster: null,
-    finding: null,
-    placement: {
-      rack: { id: 'r', name: 'A-1' },
-      unit: 1,
-      height: 1,
-      face: 'both',
-      bay: null,
-      ...place,
-    },
-    ...more,
-  }) as ListedServer
+import { placed } from './testing/placed.ts'
 
 test('a rack is read from above, with one shelf for each free unit', () => {
   const shelves = shelvesOf(6, [
-    server('low', { unit: 1 }),
-    server('rear', { unit: 4, face: 'rear' }),
-    server('front', { unit: 3, height: 2, face: 'front' }),
+    placed('low', { unit: 1 }),
+    placed('rear', { unit: 4, face: 'rear' }),
+    placed('front', { unit: 3, height: 2, face: 'front' }),
   ])
   expect(shelves.map((s) => s.server?.name ?? s.unit)).toEqual([6, 5, 'front', 'rear', 2, 'low'])
   expect(rowsOf(shelves).map((r) => ('bottom' in r ? [r.top, r.bottom] : r.server?.name))).toEqual([
@@ -43,7 +21,7 @@ test('a rack is read from above, with one shelf for each free unit', () => {
 test('a shelf is said with its units, its server, its role and what is wrong', () => {
   const cluster = { id: 'c', name: 'poz-shop' }
   const [ill] = shelvesOf(2, [
-    server(
+    placed(
       'calm-otter-1',
       { height: 2 },
       {
