@@ -794,6 +794,7 @@ export interface Tables {
     notes: Generated<string>
     quarantine: OptionalJson<Columns['server.quarantine']>
     rack_bay: string | null
+    talos_noted_at: Date | null
   }
   server_bulk_item: {
     operation_id: string

@@ -39,7 +39,6 @@ const watched = (index: number, change: Partial<Watched> = {}, of = simulator): 
     serial: disk.identity.serial,
     clusterId: null,
     isMember: false,
-    version: 1,
     live: false,
     reachable: null,
     lastContactAt: null,

@@ -31,8 +31,6 @@ export interface Watched extends KnownServer {
    * address is not believed then.
    */
   readonly isMember: boolean
-  /** Grows with every change of the server. */
-  readonly version: number
   /** The server is in a cluster, or an operation works on it. */
   readonly live: boolean
   readonly reachable: boolean | null
@@ -59,8 +57,6 @@ export type Observation = {
   /** The expected hardware: the observation is ignored if the machine was replaced since. */
   readonly uuid: string | null
   readonly serial: string | null
-  /** The server's version at the time of the request. */
-  readonly version: number
 } & (
   | {
       readonly kind: 'seen'
@@ -183,14 +179,13 @@ export function contacts({
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
   const soon = upcoming(states, pace)
-  const about = ({ server: { id, address, clusterId, uuid, serial, version }, at }: Asked) => ({
+  const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({
     serverId: id,
     askedAt: at,
     address,
     clusterId,
     uuid,
     serial,
-    version,
   })
   /**
    * Whether earlier observations of a server still apply after a change of its row. They don't if

@@ -29,7 +29,6 @@ function sweep(
     serial: null,
     clusterId: null,
     isMember: false,
-    version: 1,
     live: false,
     reachable: true,
     lastContactAt: clock.now() - agoMs,

@@ -116,7 +116,6 @@ export function observing(backend: Backend) {
         serial: 'S1',
         address,
         clusterId,
-        version: 1,
         askedAt: clock.now(),
         at: clock.now(),
         ...(answers

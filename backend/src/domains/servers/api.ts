@@ -277,9 +277,8 @@ interface Notes {
     trial: { readonly state: 'running' | 'undone'; readonly reason: string } | null,
   ) => Promise<void>
   /**
-   * Records what a server was just seen to run, because the contact loop may have missed it. The
-   * server gets a new version even if the values are recorded already, so that a reading that began
-   * before and is not stored yet doesn't replace them.
+   * Records what a server was just seen to run, because the contact loop may have missed it. A
+   * reading that began before and is not stored yet doesn't replace it.
    */
   readonly noteTalos: (
     tx: Tx,

@@ -209,7 +209,7 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
 
     async noteTalos(tx, nodeId, running) {
       await locked(tx, nodeId)
-      await change(tx, system, nodeId, running)
+      await change(tx, system, nodeId, { ...running, talos_noted_at: new Date(clock.now()) })
     },
 
     async noteSending(tx, nodeId, sending) {

@@ -15,7 +15,7 @@ export type ServerRow = Selectable<Tables['server']> & {
 /** A row as it is kept in memory: without its hardware, and without times that no list shows. */
 export type ListedRow = Omit<
   ServerRow,
-  'hardware' | 'hardware_at' | 'identity_since' | 'updated_at'
+  'hardware' | 'hardware_at' | 'identity_since' | 'talos_noted_at' | 'updated_at'
 >
 export type NewServer = Insertable<Tables['server']>
 export type ServerChange = Updateable<Omit<Tables['server'], 'version' | 'updated_at' | 'change'>>

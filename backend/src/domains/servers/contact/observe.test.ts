@@ -29,7 +29,6 @@ const asked = (serverId: string) => ({
   ...hardwareOf.get(serverId)!,
   address: '10.0.0.1',
   clusterId: null,
-  version: 1,
   askedAt: backend.clock.now(),
   at: backend.clock.now(),
 })
@@ -412,40 +411,52 @@ test('hardware that was read again without a change is compared with the databas
 
 test('a reading that began before an upgrade was recorded does not bring the former version back, and the server is read again', async () => {
   const id = await build()
-  const read = async (talos: string, version: number, systemDisk?: string) => {
+  const read = async (talos: string, askedAt: number, systemDisk?: string) => {
     const read = reading('nvme0n1')
     return servers.contact.observe([
       {
         ...seen(id),
-        version,
+        askedAt,
         reading: { ...read, status: { ...read.status, version: talos, systemDisk } },
       } as Observation,
     ])
   }
+  const now = () => backend.clock.now()
   const upgrade = (schematic: string) =>
     inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic }))
-  const now = async () => (await get(id)).version
-  // Nothing is recorded yet, so a reading that began before another change counts. So does the
-  // first one after the installation of another version than that of the booted image.
-  expect(await read('v1.14.1', (await now()) - 1)).toEqual([])
-  expect(await read('v1.13.9', (await now()) - 1, 'nvme0n1')).toEqual([])
+  // No upgrade is recorded, so each reading counts: of the booted image, and the first one after the
+  // installation of another version.
+  expect(await read('v1.14.1', now())).toEqual([])
+  expect(await read('v1.13.9', now(), 'nvme0n1')).toEqual([])
   expect((await get(id)).talos.version).toBe('v1.13.9')
-  // The server was installed with an older version and upgraded again, and a reading of the older
-  // version is stored last.
-  const before = await now()
+  const before = now()
+  backend.clock.advance(1000)
   await upgrade('a')
   expect(await read('v1.13.8', before, 'nvme0n1')).toEqual([id])
-  const again = await now()
   await upgrade('a')
-  expect(await read('v1.13.8', again, 'nvme0n1')).toEqual([id])
+  expect(await read('v1.13.8', before, 'nvme0n1')).toEqual([id])
   expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'a' })
   // An upgrade to another image of the same version.
-  const between = await now()
+  const between = now()
   await upgrade('b')
   expect(await read('v1.13.9', between, 'nvme0n1')).toEqual([id])
   expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'b' })
-  expect(await read('v1.13.8', await now(), 'nvme0n1')).toEqual([])
+  backend.clock.advance(1)
+  expect(await read('v1.13.8', now(), 'nvme0n1')).toEqual([])
   expect((await get(id)).talos.version).toBe('v1.13.8')
+})
+
+test('an upgrade is recorded for good, even if its server was never read since its installation', async () => {
+  const id = await build()
+  const asked = backend.clock.now()
+  await inTransaction(db, (tx) =>
+    servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic: 'a' }),
+  )
+  const before = reading('nvme0n1')
+  const status = { ...before.status, version: 'v1.13.9', schematic: 'before' }
+  const late = { ...seen(id), askedAt: asked, reading: { ...before, status } } as Observation
+  expect(await servers.contact.observe([late])).toEqual([id])
+  expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'a' })
 })
 
 test('contacts leave the roster as it is, and a change makes a new object only for the changed server', async () => {

@@ -84,7 +84,6 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
   identity_mac: row.identity_mac,
   clusterId: row.cluster_id,
   isMember: isMember(row),
-  version: row.version,
   live: row.cluster_id !== null || row.operation_id !== null,
   reachable: row.reachable,
   lastContactAt: contact?.getTime() ?? null,
@@ -160,17 +159,15 @@ export function readingColumns({ status, hardware, secureBoot }: PackedReading, 
 }
 
 /**
- * Whether the server has changed since it was asked, and the reading differs from the recorded
- * Talos. An upgrade may have recorded what the server runs now, so the reading may be older: the
- * recorded values stay until the server is read again. Only an installed server is upgraded: what
- * is recorded of a server without an installation is the image that it booted before it joined.
+ * Whether the reading differs from what an upgrade has recorded since the server was asked. The
+ * reading may be of the time before the upgrade: the recorded values stay until the server is read
+ * again.
  */
-const isOverruled = (row: store.ListedRow, seen: Observation): boolean =>
+const isOverruled = (row: store.ServerRow, seen: Observation): boolean =>
   seen.kind === 'seen' &&
   seen.reading !== null &&
-  row.talos_version !== null &&
-  row.system_disk !== null &&
-  seen.version !== row.version &&
+  row.talos_noted_at !== null &&
+  seen.askedAt <= row.talos_noted_at.getTime() &&
   (row.talos_version !== (seen.reading.status.version || null) ||
     row.schematic !== (seen.reading.status.schematic ?? null))
 
@@ -180,7 +177,6 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   if (seen.kind === 'seen')
     return {
       ...(seen.reading && readingColumns(seen.reading, at)),
-      ...(isOverruled(row, seen) && { talos_version: row.talos_version, schematic: row.schematic }),
       ...answeringColumns(seen.status),
       ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
     }
@@ -192,14 +188,20 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
 }
 
 /**
- * The columns that an observation changes. If the row was read without its hardware, any reading of
- * the hardware counts as a change.
+ * The columns that an observation changes, without those in `kept`. If the row was read without its
+ * hardware, any reading of the hardware counts as a change.
  */
-function changeOf(row: store.ListedRow, seen: Observation): store.ServerChange {
+function changeOf(
+  row: store.ListedRow,
+  seen: Observation,
+  kept: readonly string[] = [],
+): store.ServerChange {
   const wanted = wantedOf(row, seen)
   const entries = Object.entries(wanted).filter(
     ([column, value]) =>
-      column !== 'hardware_at' && !isSame(row[column as keyof store.ListedRow], value),
+      column !== 'hardware_at' &&
+      !kept.includes(column) &&
+      !isSame(row[column as keyof store.ListedRow], value),
   )
   if (entries.length === 0) return {}
   return {
@@ -245,7 +247,7 @@ async function write(
   row: store.ServerRow,
   seen: Observation,
 ) {
-  const change = changeOf(row, seen)
+  const change = changeOf(row, seen, isOverruled(row, seen) ? ['talos_version', 'schematic'] : [])
   if (Object.keys(change).length === 0) return undefined
   const after = await store.update(tx, row.id, change, new Date(clock.now()))
   await tell(tx, system, {
@@ -268,7 +270,7 @@ export const alarming =
       now: () => clock.now(),
       raise: (met, askedAt) =>
         inTransaction(db, async (tx) => {
-          const { address, cluster_id: clusterId, uuid, serial, version } = row
+          const { address, cluster_id: clusterId, uuid, serial } = row
           const asked = {
             serverId: row.id,
             askedAt,
@@ -277,7 +279,6 @@ export const alarming =
             clusterId,
             uuid,
             serial,
-            version,
           }
           const seen = {
             ...asked,
@@ -312,7 +313,7 @@ export function observer({
 
   const isChanged = (seen: Observation): boolean => {
     const row = known(seen.serverId)?.row
-    if (!row || isOverruled(row, seen)) return true
+    if (!row) return true
     const { hardware, hardware_at: _, ...others } = changeOf(row, seen)
     return (
       Object.keys(others).length > 0 ||

@@ -54,6 +54,7 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
     hardware,
     hardware_at: _read,
     identity_since: _known,
+    talos_noted_at: _noted,
     updated_at: _changed,
     ...row
   } = full
