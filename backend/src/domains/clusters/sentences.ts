@@ -20,6 +20,13 @@ export function listed(names: readonly string[], most = 4): string {
   return enumerated(names)
 }
 
+/** "All 3 servers answer"; of a single one the sentence `one`. */
+export const allOf = (n: number, several: string, one: string): string =>
+  n === 1 ? one : `All ${n} ${several}`
+
+/** "All 3 servers answer" */
+export const allAnswer = (n: number): string => allOf(n, 'servers answer', 'The server answers')
+
 /** Silent servers may have changed, too. */
 export const noKnownDrift = 'Steelyard knows of no configuration that was changed from outside'
 

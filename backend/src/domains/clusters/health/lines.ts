@@ -20,7 +20,7 @@ import {
 import { remedy, remedyForEach, settleFull } from '../remedies.ts'
 import { fillingSaid } from './filling.ts'
 import type { UnreadyPod } from '../control-planes/pods.ts'
-import { listed, noKnownDrift } from '../sentences.ts'
+import { allOf, listed, noKnownDrift } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
 type Said = {
@@ -290,10 +290,7 @@ function api(
   if (down.length === 0)
     return {
       state: 'ok',
-      message:
-        items.length === 1
-          ? 'The API server is ready.'
-          : `All ${items.length} API servers are ready.`,
+      message: allOf(items.length, 'API servers are ready.', 'The API server is ready.'),
     }
   const all = down.length === items.length
   return {
@@ -357,7 +354,7 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
   }
   return {
     state: 'ok',
-    message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.`,
+    message: allOf(ours.length, 'nodes are Ready.', 'The node is Ready.'),
   }
 }
 

@@ -13,7 +13,7 @@ import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotat
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { sentBy } from '../../../../reading/asker.ts'
 import { readFound } from '#talos/client/found.ts'
-import { joined, listed, noKnownDrift } from '../../sentences.ts'
+import { allAnswer, joined, listed, noKnownDrift } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeView,
@@ -262,7 +262,7 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
         'servers',
         silent.length === 0,
         silent.length === 0
-          ? `All ${servers.length} servers answer`
+          ? allAnswer(servers.length)
           : `Every server must answer, because one that misses the rotation would be locked out. ${joined(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
       ),
       check(

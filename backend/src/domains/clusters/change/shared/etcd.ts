@@ -8,7 +8,7 @@ import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
-import { joined } from '../../sentences.ts'
+import { allOf, joined } from '../../sentences.ts'
 import {
   type ChangeTurn,
   type ChangeView,
@@ -161,7 +161,9 @@ export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
   return check(
     'etcd',
     isHealthy,
-    isHealthy ? `All ${reports.length} members of etcd are healthy` : why,
+    isHealthy
+      ? allOf(reports.length, 'members of etcd are healthy', 'The member of etcd is healthy')
+      : why,
     etcdRemedies(reports),
   )
 }

@@ -5,7 +5,7 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
 import { remedy } from '../../remedies.ts'
-import { joined, listed, noKnownDrift } from '../../sentences.ts'
+import { allAnswer, joined, listed, noKnownDrift } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
@@ -59,7 +59,7 @@ export function checkServers(looked: readonly Looked[]): Check {
     if (seen === null) return [`${m.name} does not answer: ${silent}`]
     return seen.stage === 'running' ? [] : [`${m.name} is ${stageSaid(seen.stage)}`]
   })
-  return checkAll('answers', problems, `All ${looked.length} servers answer`)
+  return checkAll('answers', problems, allAnswer(looked.length))
 }
 
 /**
