@@ -23,6 +23,8 @@ const everyChange = {
     confirmed_loss: ConfirmedLoss,
     /** The set of files that the change carries out; null if none does. */
     applied_set: z._default(z.nullable(z.string()), null),
+    /** Whether the plan gave a server that joins another image than the one that it runs. */
+    other_image: z._default(z.boolean(), false),
     /** The servers that an act on many may restart; null: any of the cluster. */
     chosen: z._default(z.nullable(z.array(z.string())), null),
   }),

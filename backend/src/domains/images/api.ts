@@ -2,7 +2,7 @@
 import type { Schematic } from '#talos/schematic/schematic.ts'
 import type { SupportedPair } from '#talos/versions.ts'
 
-export { type Chosen, chosenIn, withChosen } from './chosen.ts'
+export { changedBy, type Chosen, chosenIn, type ImageWish, withChosen } from './chosen.ts'
 export { compareVersions } from './factory.ts'
 
 /** The versions that are offered, by the factory's last answer. No function makes a call. */

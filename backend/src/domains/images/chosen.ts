@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Schematic } from '#talos/schematic/schematic.ts'
 
 /**
@@ -29,3 +30,24 @@ export const withChosen = (
   officialExtensions: [...new Set(extensions)].toSorted(),
   extraKernelArgs: [...kernel_args, ...(schematic.extraKernelArgs ?? []).filter(isOfSteelyard)],
 })
+
+const sorted = ({ extensions, kernel_args }: Chosen): Chosen => ({
+  extensions: [...new Set(extensions)].toSorted(),
+  kernel_args: [...kernel_args],
+})
+
+/** What an image shall have. A field that is left out keeps what the image has. */
+export interface ImageWish {
+  readonly extensions?: readonly string[] | undefined
+  readonly kernel_args?: readonly string[] | undefined
+}
+
+/** What an image with all of the wish has; null if the schematic's has all of it already. */
+export function changedBy(wish: ImageWish, schematic: Schematic): Chosen | null {
+  const now = chosenIn(schematic)
+  const wanted = sorted({
+    extensions: wish.extensions ?? now.extensions,
+    kernel_args: wish.kernel_args ?? now.kernel_args,
+  })
+  return isDeepStrictEqual(sorted(now), wanted) ? null : wanted
+}

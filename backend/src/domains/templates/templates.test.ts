@@ -3,9 +3,11 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
+import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { snapshotScheduleGet } from '#contract/clusters/changes/snapshots.ts'
 import { clusterCreate, clusterGet, clusterPreview } from '#contract/clusters/clusters.ts'
 import { subnetGet } from '#contract/network/subnets.ts'
+import { operationCancel } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { rackCreate, serverPlace } from '#contract/racks/racks.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
@@ -330,4 +332,52 @@ test('a cluster is made from a template, and another one like it on other server
     (await admin.call(clusterGet, { params: { id } })).answer!.servers.map((s) => s.node_id),
   )
   expect(second.clusters![0]!.servers.filter((s) => members.has(s.node_id))).toEqual([])
+
+  // A server that joins later is installed with what all others have.
+  const joining = second.clusters![0]!.servers[1]!
+  const change = {
+    kind: 'grow' as const,
+    servers: [{ node_id: joining.node_id, role: 'worker' as const }],
+  }
+  const planOf = async () =>
+    (await admin.call(clusterPlan, { params: { id }, body: { change } })).answer!
+  await world.simulator.factory.fault({ kind: 'down' })
+  const silent = await planOf()
+  expect(silent.checks.filter(({ check, ok }) => check === 'image' || !ok)).toEqual([])
+  expect(silent.warnings).toContainEqual(
+    expect.stringMatching(`^It is not known whether ${joining.name} has the extensions that `),
+  )
+  await world.simulator.factory.fault(null)
+  const grown = await planOf()
+  const worker = again.servers.find(({ role }) => role === 'worker')!
+  expect(grown.checks).toContainEqual({
+    check: 'image',
+    ok: true,
+    message: `${joining.name} is installed with siderolabs/gvisor, which ${worker.name} has`,
+  })
+  expect(grown.warnings).toEqual([])
+  const stale = await admin.call(clusterChange, {
+    params: { id },
+    body: { change, seen: silent.seen },
+  })
+  expect(stale.problem).toMatchObject({ code: 'stale' })
+  // Scheduled, it doesn't join without: nobody would see the other plan.
+  const start = { at: new Date(Date.now() + 1_500).toISOString() }
+  const scheduled = await admin.call(clusterChange, { params: { id }, body: { change, start } })
+  const later = scheduled.answer!.operation.id
+  await world.simulator.factory.fault({ kind: 'down' })
+  const waiting = await world.until(
+    () => world.operation(later),
+    ({ reason }) => reason?.startsWith('Waits for the image factory: The image factory') === true,
+  )
+  expect(waiting.status).toBe('pending')
+  await admin.call(operationCancel, { params: { id: later } })
+  expect(await world.ended(later)).toMatchObject({ status: 'cancelled' })
+  await world.simulator.factory.fault(null)
+  const joined = await admin.call(clusterChange, {
+    params: { id },
+    body: { change, seen: grown.seen },
+  })
+  expect(await world.ended(joined.answer!.operation.id)).toMatchObject({ status: 'done' })
+  expect(world.machine({ id: joining.node_id }).schematic).toBe(withGvisor)
 })

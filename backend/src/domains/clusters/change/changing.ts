@@ -23,6 +23,7 @@ import { changeQueue, type ClusterParts, lockCluster, updateCluster } from '../p
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
+import { hasOther, registerImages } from './members/images.ts'
 import { digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
@@ -80,14 +81,16 @@ export async function beginIn(
   {
     change,
     confirmed,
+    images,
     operationId,
   }: {
     readonly change: ClusterChange
     readonly confirmed: readonly ConfirmedDisk[]
+    readonly images: Planned['images']
     readonly operationId: string
   },
 ): Promise<void> {
-  await kindOf(change.kind).begin?.(tx, { view, caller, change, confirmed, operationId })
+  await kindOf(change.kind).begin?.(tx, { view, caller, change, confirmed, images, operationId })
   await holdServers(view.parts, tx, view.state.row.id, { change, operationId })
   await updateCluster(view.parts, tx, caller, view.state.row.id, {
     operation_id: operationId,
@@ -149,6 +152,7 @@ async function requestOnce(
   const wipe = canWipe(plan.disks ?? [], confirmed)
   if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
   demandNoLoss(plan.losses ?? [], confirmedLoss)
+  if (!isLater(start)) await registerImages(parts, plan.images)
   return inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
     if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, row)
@@ -175,6 +179,7 @@ async function requestOnce(
         confirmed_disks: confirmed,
         confirmed_loss: confirmedLoss,
         applied_set: appliedSetOf(caller),
+        other_image: hasOther(plan.images),
         chosen: chosen && [...chosen],
       },
       steps: stepsOf(plan),
@@ -185,7 +190,13 @@ async function requestOnce(
         after: { ...(later && { starts_at: start.at ?? null, in_window: start.in_window }) },
       },
     })
-    if (!later) await beginIn(tx, caller, view, { change, confirmed, operationId: operation.id })
+    if (!later)
+      await beginIn(tx, caller, view, {
+        change,
+        confirmed,
+        images: plan.images,
+        operationId: operation.id,
+      })
     await part?.also(tx, operation)
     return { operation }
   })

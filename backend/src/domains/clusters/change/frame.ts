@@ -22,9 +22,11 @@ import type { Caller } from '../../../http/caller.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { kubernetesOf } from '../kubernetes.ts'
+import type { ServerImages } from '../create/image.ts'
 import type { ClusterParts } from '../parts.ts'
 import type * as store from '../store.ts'
 import { holdCluster } from '../whole/cluster-run.ts'
+import type { PlannedImages } from './members/images.ts'
 
 /** The input of a plan. */
 export interface ChangeView {
@@ -50,6 +52,8 @@ export interface Planned {
   readonly groups: readonly PlannedGroup[]
   /** Disks that the change wipes. */
   readonly disks?: readonly ChosenDisks[]
+  /** Images of servers that join, other than those that they run. */
+  readonly images?: PlannedImages
   /** Servers that Steelyard would no longer reach afterwards. */
   readonly losses?: readonly ServerLoss[]
   readonly differences?: readonly {
@@ -133,6 +137,8 @@ export interface ChangeKind<C> {
       readonly caller: Caller
       readonly change: C
       readonly confirmed: readonly ConfirmedDisk[]
+      /** Those of the plan. */
+      readonly images?: ServerImages | undefined
       readonly operationId: string
     },
   ): Promise<void>

@@ -154,7 +154,7 @@ export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] =>
 /** Digest of what the user confirms: the change, and the plan without times and measured sizes. */
 export function digestOf(
   change: ClusterChange,
-  { checks, groups, differences = [], disks = [], losses = [] }: Planned,
+  { checks, groups, differences = [], disks = [], losses = [], images }: Planned,
 ): string {
   const agreed = {
     change,
@@ -162,6 +162,7 @@ export function digestOf(
     steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]),
     differences,
     losses: losses.map((loss) => loss.reason),
+    images: [...(images?.schematics ?? [])].map(([id, { gets }]) => [id, gets]),
   }
   return createHash('sha256')
     .update(JSON.stringify([agreed, disks.map((d) => [d.server, d.devices])]))

@@ -3,11 +3,10 @@
  * operation are the progress, so a run can end anywhere. Scheduled changes begin when they are due
  * and nothing else runs on the cluster.
  */
-import * as z from 'zod/mini'
-import { ClusterChange, isChange } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import { isOpen, nextOpening, windowText } from '#contract/clusters/changes/window.ts'
 import { Problem } from '#contract/errors.ts'
-import { type Operation, operationTable, operationTitle, type Step } from '#contract/operations.ts'
+import { type Operation, operationTitle, type Step } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
@@ -17,6 +16,7 @@ import { changeQueue, type ClusterParts, clusterQueue, updateCluster } from '../
 import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
+import { argumentsOf, Unreadable } from './arguments.ts'
 import { beginIn, demandChosen, holdServers } from './changing.ts'
 import {
   type ChangeTurn,
@@ -28,6 +28,7 @@ import {
   waitedMs,
   write,
 } from './frame.ts'
+import { registerImages } from './members/images.ts'
 import { kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
 import { whileDead } from './shared/dead.ts'
@@ -304,51 +305,6 @@ async function skipGroup(turn: Turn, step: Step, waiting: string): Promise<void>
 const untilMs = (job: Job, at: Date): number =>
   Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
 
-/** Another version of Steelyard has stored the change in a form that this version doesn't know. */
-class Unreadable extends Problem {
-  constructor() {
-    super(
-      'transition_refused',
-      'This version of Steelyard cannot read the change. Start the version that began it: the change continues there',
-    )
-  }
-}
-
-/** The operation's change and the confirmed disks, from its arguments. @throws Unreadable */
-async function argumentsOf(
-  parts: ClusterParts,
-  clusterId: string,
-  { id, kind }: Operation,
-): Promise<
-  Pick<Turn, 'change' | 'confirmed' | 'confirmedLoss' | 'appliedSet'> & {
-    readonly chosen: readonly string[] | null
-  }
-> {
-  if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
-  try {
-    const {
-      change,
-      confirmed_disks: confirmed,
-      confirmed_loss: confirmedLoss,
-      applied_set: appliedSet,
-      chosen,
-    } = await parts.operations.argumentsOf(parts.db, id, kind)
-    const { sealed } = kindOf(operationTable[kind].change)
-    return {
-      change: z.parse(
-        ClusterChange,
-        sealed ? await sealed.open(parts, parts.db, clusterId, change) : change,
-      ),
-      confirmed,
-      confirmedLoss,
-      appliedSet,
-      chosen,
-    }
-  } catch (error) {
-    throw error instanceof z.core.$ZodError ? new Unreadable() : error
-  }
-}
-
 /** Begins a scheduled change, or says why it can't begin. */
 async function beginScheduled(
   parts: ClusterParts,
@@ -399,16 +355,21 @@ async function beginScheduled(
       'failed',
       'It did not begin: this version of Steelyard cannot read it any more. Plan the change again',
     )
-  const { change, confirmed, chosen } = asked
+  const { change, confirmed, chosen, isOther } = asked
   const view = await viewOf(parts, state, job.signal)
   try {
     const plan = await planned(view, change)
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
     demandChosen(plan, chosen)
+    // A user has seen that a server gets another image, so it doesn't join without.
+    if (isOther && plan.images?.silent != null)
+      return await waitFor(`Waits for the image factory: ${plan.images.silent}`, waitsMs)
+    await registerImages(parts, plan.images)
+    const begun = { change, confirmed, images: plan.images, operationId: operation.id }
     await inFence(async (tx) => {
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
-      await beginIn(tx, system, view, { change, confirmed, operationId: operation.id })
+      await beginIn(tx, system, view, begun)
     })
   } catch (error) {
     // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of

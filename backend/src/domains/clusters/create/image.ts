@@ -3,11 +3,10 @@
  * arguments are asked for than those of the image that it runs. Talos installs what
  * `machine.install.image` names, so the servers need not be booted again.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import { type Schematic, schematicId } from '#talos/schematic/schematic.ts'
 import type { WantedImage } from '../../../db/columns.ts'
-import { type Chosen, chosenIn, type Installers, withChosen } from '../../images/api.ts'
+import { changedBy, type Installers, withChosen } from '../../images/api.ts'
 import { type ChosenServer, emptySchematic } from '../blueprint.ts'
 
 /** The schematics of servers by their ids, and those that the image factory has to know. */
@@ -22,11 +21,6 @@ export const wantedImage = ({ extensions, kernel_args }: WantedImage): WantedIma
   extensions === undefined && kernel_args === undefined
     ? null
     : { ...(extensions && { extensions }), ...(kernel_args && { kernel_args }) }
-
-const sorted = ({ extensions, kernel_args }: Chosen) => ({
-  extensions: [...new Set(extensions)].toSorted(),
-  kernel_args: [...kernel_args],
-})
 
 /**
  * The images that servers get. Registers nothing.
@@ -48,12 +42,8 @@ export async function imagesOf(
     const base = runs ?? emptySchematic
     const present = known.get(base) ?? (await installers.schematic(base))
     known.set(base, present)
-    const now = chosenIn(present)
-    const wanted = sorted({
-      extensions: wish.extensions ?? now.extensions,
-      kernel_args: wish.kernel_args ?? now.kernel_args,
-    })
-    if (isDeepStrictEqual(sorted(now), wanted)) {
+    const wanted = changedBy(wish, present)
+    if (wanted === null) {
       schematics.set(node_id, { runs, gets: base })
       continue
     }

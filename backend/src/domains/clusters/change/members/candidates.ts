@@ -19,10 +19,12 @@ import type { ChosenServer } from '../../blueprint.ts'
 import { agreedOf, diskColumns } from '../../disks.ts'
 import { reachedAfter } from '../../create/losses.ts'
 import { joiningStepsOf } from '../../plan.ts'
-import { installImage } from '../../blueprint.ts'
+import { imageOfChosen } from '../../blueprint.ts'
+import { demandSameImages, noImages, type ServerImages, withImages } from '../../create/image.ts'
 import * as store from '../../store.ts'
 import { leftTraces } from '../../whole/watch.ts'
 import type { ChangeView, PlannedGroup } from '../frame.ts'
+import { imagesOfJoining } from './images.ts'
 import { checked, type Outlook } from './outlook.ts'
 
 type Around = Pick<ChangeView, 'parts' | 'state'>
@@ -183,11 +185,14 @@ export async function judgeJoining(
       return server ? [{ address: server.address, isControlPlane: role === 'control_plane' }] : []
     }),
   })
+  const image = await imagesOfJoining(view, chosen)
   return {
-    checks,
+    checks: [...checks, ...image.checks],
     losses,
+    images: image.images,
     warnings: [
       ...warnings,
+      ...image.warnings,
       ...sentences.values(),
       ...(row.taken_over_at === null ? [] : [adoptedWarning]),
       ...(chosen.some((s) => s.role === 'control_plane') &&
@@ -226,7 +231,7 @@ export const joiningPatienceMs = Object.fromEntries(
 
 /**
  * Reserves the servers. Nothing is sent to them until the change reaches them. @throws Problem
- * not_found; server_taken; not_eligible; disk_not_confirmed
+ * not_found; server_taken; not_eligible; disk_not_confirmed; conflict
  */
 export async function reserve(
   tx: Tx,
@@ -234,11 +239,13 @@ export async function reserve(
     view,
     caller,
     confirmed,
+    images = noImages,
     operationId,
   }: {
     readonly view: Around
     readonly caller: Caller
     readonly confirmed: readonly ConfirmedDisk[]
+    readonly images?: ServerImages | undefined
     readonly operationId: string
   },
   asked: readonly ClusterServer[],
@@ -251,9 +258,11 @@ export async function reserve(
     tx,
     asked.map((s) => s.node_id),
   )
-  const { findings, chosen } = await judge(view, tx, asked, returning)
+  const { findings, chosen: judged } = await judge(view, tx, asked, returning)
   const bad = findings.find((f) => !f.ok)
   if (bad) throw new Problem(bad.conflict ?? 'not_eligible', bad.message)
+  demandSameImages(judged, images)
+  const chosen = withImages(judged, images)
   const [unconfirmed] = notConfirmed(chosen.map(toWipe), confirmed)
   if (unconfirmed !== undefined) throw new Problem('disk_not_confirmed', unconfirmed)
   await servers.reserve(tx, caller, {
@@ -282,7 +291,7 @@ export async function reserve(
       name: s.name,
       interface: s.interface,
       ...diskColumns(s.candidate.disks, s.install_disk, s.workload_disks),
-      install_image: installImage(s.candidate, row.talos_version, parts.config),
+      install_image: imageOfChosen(s, row.talos_version, parts.config),
       agreed_disks: JSON.stringify(
         agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks]),
       ),

@@ -22,7 +22,7 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
   async plan(view, change) {
     const { row, members } = view.state
     const outlook = await outlookOf(view)
-    const { checks, warnings, losses, chosen, disks } = await judgeJoining(
+    const { checks, warnings, losses, images, chosen, disks } = await judgeJoining(
       view,
       change.servers,
       outlook,
@@ -50,6 +50,7 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
       warnings: added === 0 && why !== null ? [...warnings, why] : warnings,
       groups: joiningGroups(chosen),
       disks,
+      images,
       losses,
     }
   },

@@ -38,7 +38,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
     ])
     const [old] = leavers
     if (!old) return { checks: [known], groups: [] }
-    const { checks, warnings, losses, chosen, disks } = await judgeJoining(
+    const { checks, warnings, losses, images, chosen, disks } = await judgeJoining(
       view,
       [joinerOf(change, old.m)],
       outlook,
@@ -63,6 +63,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
       warnings,
       groups: isFirst ? [leaves, ...joins] : [...joins, leaves],
       disks,
+      images,
       losses,
     }
   },

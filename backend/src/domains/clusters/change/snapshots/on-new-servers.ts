@@ -12,6 +12,7 @@ import type { Tx } from '../../../../db/db.ts'
 import { type Caller, system } from '../../../../http/caller.ts'
 import { lookAt } from '../../leave/leaving.ts'
 import { clusterQueue } from '../../parts.ts'
+import type { ServerImages } from '../../create/image.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {
@@ -107,6 +108,7 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
       'The new servers do not get the patches of the lost servers.',
     ],
     groups: groupsOf(joiningGroups(joiners.chosen)),
+    images: joiners.images,
     losses: joiners.losses,
     disks: joiners.disks,
   }
@@ -153,6 +155,7 @@ export async function beginNew(
     readonly caller: Caller
     readonly change: Change
     readonly confirmed: readonly ConfirmedDisk[]
+    readonly images?: ServerImages | undefined
     readonly operationId: string
   },
 ): Promise<void> {
