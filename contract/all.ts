@@ -13,6 +13,7 @@ import * as ccs from './marketplace/ccs.ts'
 import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
+import * as clusterGroups from './clusters/groups.ts'
 import * as clusterUpdates from './clusters/update.ts'
 import * as listExports from './csv/list-exports.ts'
 import * as datacenters from './datacenters.ts'
@@ -127,6 +128,7 @@ const nouns: readonly object[] = [
   patches,
   drift,
   clusters,
+  clusterGroups,
   clusterUpdates,
   clusterFiles,
   takeover,

@@ -364,6 +364,7 @@ const tellsToken = (o: Operation, token: string): boolean =>
 const queries: Readonly<Record<string, string>> = {
   extensionList: '?version=v1.13.9',
   serverGroups: '?by=cluster',
+  clusterGroups: '?by=finding',
 }
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {

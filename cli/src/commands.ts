@@ -25,7 +25,7 @@ import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
 import { listExportCommands } from './commands/lists/list-exports.ts'
-import { serverGroupCommands } from './commands/lists/server-groups.ts'
+import { groupCommands } from './commands/lists/groups.ts'
 import { rackFileCommands } from './commands/racks/rack-files.ts'
 import { rackCommands } from './commands/racks/racks.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
@@ -59,7 +59,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...datacenterCommands,
     ...rackCommands,
     ...listExportCommands,
-    ...serverGroupCommands,
+    ...groupCommands,
     ...rackFileCommands,
     ...storeCommands,
     ...snapshotCommands,

@@ -7,7 +7,7 @@ import { contract } from './contract.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-type List = { list: { columns: object } }
+type List = { list: { columns: object; filters: Record<string, object> } }
 interface Exports {
   serverList: List
   patchList: List
@@ -55,6 +55,8 @@ test('the bundle of a page that only sends calls has no schemas and no schema li
   const { name, method, path, scope, media } = serverList
   expect(exports.serverList).toMatchObject({ name, method, path, scope, media })
   expect(Object.keys(exports.serverList.list.columns)).toEqual(Object.keys(serverList.list.columns))
+  // Only the help of the CLI and of the documentation explains filters.
+  expect(exports.serverList.list.filters['label']).toEqual({ label: 'Labels', syntax: 'labels' })
   expect(exports.patchList.list).toMatchObject({ order: '-weight' })
   expect(exports.serverCommands).toMatchObject({
     serverReboot: { method: 'POST', path: '/v1/nodes/{id}/reboot' },

@@ -79,9 +79,11 @@ function unshownIn(node: unknown, within = ''): Span[] {
   const has = (...keys: string[]) => keys.every((key) => named.some(({ name }) => name === key))
   const isOperation = has('audit', 'event', 'command')
   const isFinding = has('severity', 'word', 'remedies')
+  // Several lists have a filter that is declared apart from them.
+  const isFilter = within === 'filters' || has('label', 'help', 'syntax')
   return named.flatMap(({ name, value, one }) => {
     const isUnshown =
-      (within === 'filters' && ofFilters.has(name)) ||
+      (isFilter && ofFilters.has(name)) ||
       (isOperation && ['steps', 'command'].includes(name)) ||
       (isFinding && name === 'remedies')
     if (isUnshown) return [one]

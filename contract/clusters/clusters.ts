@@ -3,11 +3,11 @@
  * operation.
  */
 import * as z from 'zod/mini'
-import { parseAddress, parseCidr } from '../network/addresses.ts'
-import { unreachableReason } from '../network/special-ranges.ts'
-import { noDualStack } from './network-rules.ts'
+import { cidr } from './network-rules.ts'
 import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
+import { clusterFindingTitles } from '../findings/kinds.ts'
 import { EndingCertificate } from './ending-certificates.ts'
+import { endpointText } from './endpoint.ts'
 import { newCluster } from './example.ts'
 import { KeptObject } from './existing.ts'
 import { FirstSettings } from './first-settings.ts'
@@ -26,6 +26,7 @@ import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
 export * from './control-planes.ts'
+export * from './endpoint.ts'
 
 export const clusterStatuses = [
   'pending',
@@ -142,41 +143,6 @@ export const Cluster = z.object({
 })
 export type Cluster = z.infer<typeof Cluster>
 
-const cidr = (what: string) =>
-  z.string().check(
-    z.trim(),
-    z.refine((text) => parseCidr(text) !== null, {
-      error: ({ input }) =>
-        String(input).includes(',')
-          ? `${what} must be one network: ${noDualStack}`
-          : `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
-    }),
-  )
-/**
- * A DNS name whose last label is no decimal or hexadecimal number: URL parsers would treat the host
- * as a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker).
- */
-const dnsName =
-  /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
-/** Host of an entered endpoint: `https://host:6443/`, `[::1]:6443`, or the bare host. */
-export const endpointHost = (endpoint: string): string =>
-  endpoint
-    .replace(/^https:\/\//, '')
-    .replace(/\/$/, '')
-    .replace(/^\[(.*)\](?::6443)?$/, '$1')
-    .replace(/^([^:]*):6443$/, '$1')
-
-export const endpointText = z.string().check(
-  z.trim(),
-  z.refine(
-    (e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()),
-    { error: 'Enter an IP address or a DNS name' },
-  ),
-  z.refine((e) => unreachableReason(endpointHost(e)) === null, {
-    error: ({ input }) => unreachableReason(endpointHost(String(input)))!,
-  }),
-)
-
 /** A disk by id or path. Parses to the path. */
 const diskOf = (example: string) =>
   z
@@ -243,6 +209,15 @@ export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
 export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
 export type Check = z.infer<typeof Check>
 
+/** What clusters are grouped by, beside labels. */
+export const clusterGroupings = [
+  'status',
+  'finding',
+  'datacenter',
+  'talos_version',
+  'kubernetes_version',
+] as const
+
 const clusters = list<Cluster>()({
   nouns: ['cluster', 'clusters'],
   columns: {
@@ -286,9 +261,26 @@ const clusters = list<Cluster>()({
       help: 'Only clusters in this datacenter, by code or id',
       placeholder: 'CODE',
     },
+    finding: {
+      label: 'Finding',
+      help: 'Only clusters whose worst finding is of this kind, or that have none',
+      choices: { none: 'No finding', ...clusterFindingTitles },
+      placeholder: 'KIND',
+    },
+    talos_version: {
+      label: 'Talos',
+      help: 'Only clusters with this version of Talos',
+      placeholder: 'VERSION',
+    },
+    kubernetes_version: {
+      label: 'Kubernetes',
+      help: 'Only clusters with this version of Kubernetes',
+      placeholder: 'VERSION',
+    },
     label: labelFilter,
   },
   order: 'name',
+  groups: clusterGroupings,
 })
 
 const calls = callsOf(

@@ -1,10 +1,23 @@
 /** Rules of the pod and service networks of a cluster, with their sentences. */
-import { type Cidr, formatCidr } from '../network/addresses.ts'
+import * as z from 'zod/mini'
+import { type Cidr, formatCidr, parseCidr } from '../network/addresses.ts'
 import { counted } from '../words.ts'
 
 /** Why the pods and services of a cluster can't have addresses of both families. */
 export const noDualStack =
   'clusters with both IPv4 and IPv6 (dual stack) are not supported, use one of them'
+
+/** A network in CIDR notation. `what`: its name in the sentences, such as "Pod CIDR". */
+export const cidr = (what: string) =>
+  z.string().check(
+    z.trim(),
+    z.refine((text) => parseCidr(text) !== null, {
+      error: ({ input }) =>
+        String(input).includes(',')
+          ? `${what} must be one network: ${noDualStack}`
+          : `${what} must be a network such as 10.244.0.0/16, with host bits zero`,
+    }),
+  )
 
 /** Why a pod and a service network can't be together, or null. */
 export const familyProblem = (pod: Cidr, service: Cidr): string | null =>

@@ -361,9 +361,13 @@ export const worstOf = <F extends { readonly kind: FindingKind }>(
 }
 const placeOf = ({ kind }: { readonly kind: FindingKind }): number => kindsOfFindings.indexOf(kind)
 
+const titlesOf = (isShown: (of: FindingObject) => boolean) =>
+  Object.fromEntries(
+    kindsOfFindings.flatMap((kind) =>
+      isShown(findingKinds[kind].object) ? [[kind, findingKinds[kind].title]] : [],
+    ),
+  ) as Readonly<Record<FindingKind, string>>
 /** The titles of the kinds that a server shows: its own, and those about several servers. */
-export const serverFindingTitles = Object.fromEntries(
-  kindsOfFindings.flatMap((kind) =>
-    findingKinds[kind].object === 'cluster' ? [] : [[kind, findingKinds[kind].title]],
-  ),
-) as Readonly<Record<FindingKind, string>>
+export const serverFindingTitles = titlesOf((of) => of !== 'cluster')
+/** The titles of the kinds that a cluster shows. */
+export const clusterFindingTitles = titlesOf((of) => of === 'cluster')

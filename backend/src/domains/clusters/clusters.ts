@@ -39,6 +39,7 @@ import {
   clusterSecretsImport,
 } from '#contract/clusters/takeover.ts'
 import { clusterExport } from '#contract/csv/list-exports.ts'
+import { clusterGroups } from '#contract/clusters/groups.ts'
 import { Problem } from '#contract/errors.ts'
 import { clusterSubnetsAssign } from '#contract/network/subnets.ts'
 import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
@@ -68,6 +69,7 @@ import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
 import { exported } from './listed/csv.ts'
+import { grouped } from './listed/groups.ts'
 import { labelCluster } from './listed/labelling.ts'
 import { holdByFiles, releaseFromFiles } from './held/holding.ts'
 import { operatorGroup } from './kubernetes.ts'
@@ -169,6 +171,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     saveAs('clusters.csv')
     return text
   })
+  on(clusterGroups, ({ query }) => grouped(parts.db, query))
   on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
   on(clusterUpdate, ({ caller, params, body, ifMatch }) =>
     labelCluster(parts, caller, params.id, body, ifMatch),

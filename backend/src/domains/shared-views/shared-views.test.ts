@@ -138,8 +138,8 @@ test.each([
 test('a view keeps what a list is grouped by, if the list has groups', async () => {
   const search = { cluster: 'none', group: 'label:gen' }
   expect((await share(operator, 'By generation', { search })).answer).toMatchObject({ search })
-  const clusters = await share(operator, 'Grouped', { list: 'clusters', search: { group: 'rack' } })
-  expect(clusters.problem!.error).toBe('The list clusters has no filter group')
+  const subnets = await share(operator, 'Grouped', { list: 'subnets', search: { group: 'rack' } })
+  expect(subnets.problem!.error).toBe('The list subnets has no filter group')
 })
 
 test('a value that the list refuses is refused with its sentence; a cluster that is gone is not', async () => {

@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import { clusterList, type ClusterStatus } from '#contract/clusters/clusters.ts'
 import { kindsOfFindings } from '#contract/findings/kinds.ts'
+import { type ListQuery, noValue } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { containing, labelled, readPage, type SqlReaders } from '../../../db/list.ts'
+import { containing, labelled, narrowed, readPage, type SqlReaders } from '../../../db/list.ts'
 import type { ClusterRow, MemberRow } from '../store.ts'
 
 type On = Db | Tx
@@ -83,12 +84,17 @@ async function withMembers<T extends ClusterRow>(
 /** The status that readers see: what findings say of a ready cluster decides whether it is degraded. */
 export const shownStatus = sql<ClusterStatus>`case when cluster.status = 'ready' and cluster.finding->>'severity' in ('down', 'degraded') then 'degraded' else cluster.status end`
 
+/** The kind of the finding that readers see. Nothing is judged of a cluster that is being deleted. */
+const shownKind = sql<
+  string | null
+>`case when cluster.wanted = 'ready' then cluster.finding->>'kind' end`
+
 const readers: SqlReaders<typeof clusterList.list> = {
   sort: {
     name: sql.ref('cluster.name'),
     datacenter: sql.ref('datacenter.code'),
     // By the finding that is shown first, the worst first, then what is under way.
-    status: sql`coalesce(array_position(${kindsOfFindings}::text[], case when cluster.wanted = 'ready' then cluster.finding->>'kind' end), 1000)
+    status: sql`coalesce(array_position(${kindsOfFindings}::text[], ${shownKind}), 1000)
       + coalesce(array_position(array['failed', 'deleting', 'pending', 'configuring', 'installing', 'bootstrapping', 'ready'], cluster.status), 0) / 10.0`,
     kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
     talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
@@ -98,6 +104,11 @@ const readers: SqlReaders<typeof clusterList.list> = {
     status: (status) => sql`${shownStatus} = ${status}`,
     datacenter: (wanted) =>
       sql`(datacenter.code = ${wanted} or cluster.datacenter_id::text = ${wanted})`,
+    finding: (kind) => sql`coalesce(${shownKind}, ${noValue}) = ${kind}`,
+    // With or without the "v", because users see and write both.
+    talos_version: (version) => sql`ltrim(cluster.talos_version, 'v') = ltrim(${version}, 'v')`,
+    kubernetes_version: (version) =>
+      sql`ltrim(cluster.kubernetes_version, 'v') = ltrim(${version}, 'v')`,
     label: (selector) => labelled(sql.ref('cluster.labels'), selector),
   },
   search: containing(
@@ -117,6 +128,31 @@ export async function page(
   const { rows, total } = await readPage(listed(db), clusterList.list, readers, query)
   return { rows: await withMembers(db, rows), total }
 }
+
+/** The matching clusters of all pages, with what they are grouped by. */
+export async function toGroup(
+  db: Db,
+  query: Omit<ListQuery<typeof clusterList.list>, 'page' | 'per_page'>,
+) {
+  const rows = await narrowed(listed(db), clusterList.list, readers, query)
+    .clearSelect()
+    .select([
+      'cluster.wanted',
+      'cluster.finding',
+      'cluster.labels',
+      'cluster.talos_version',
+      'cluster.kubernetes_version',
+      'cluster.datacenter_id',
+      'datacenter.code as datacenter_code',
+      shownStatus.as('status'),
+    ])
+    .execute()
+  return rows.map(({ wanted, ...row }) => ({
+    ...row,
+    finding: wanted === 'ready' ? row.finding : null,
+  }))
+}
+export type GroupedCluster = Awaited<ReturnType<typeof toGroup>>[number]
 
 /** A cluster that isn't deleted, with its members. */
 export async function find(on: On, id: string): Promise<ListedCluster | undefined> {

@@ -1,9 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useMemo } from 'react'
+import { Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
-import { no } from '#contract/rule.ts'
+import { clusterGroups } from '#contract/clusters/groups.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
+import { no } from '#contract/rule.ts'
+import { counted } from '#contract/words.ts'
 import { everyDatacenter } from '../../../api/every.ts'
+import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
@@ -90,6 +93,14 @@ const clusterColumns = listColumns(clusterList.list, {
 const idOf = (c: Cluster) => c.id
 const actionsOf = (c: Cluster) => clusterActions(c, 'list')
 
+/** The versions that clusters have, for a filter, once they are needed. */
+function useVersions(by: 'talos_version' | 'kubernetes_version', isNeeded: boolean) {
+  const { data } = useQuery({ ...query(clusterGroups, { query: { by } }), enabled: isNeeded })
+  return (data?.items ?? []).flatMap(({ value, clusters }) =>
+    value === null ? [] : { value, text: versionShown(value), hint: counted(clusters, 'cluster') },
+  )
+}
+
 export function ClustersPage({
   search,
   setSearch,
@@ -102,7 +113,13 @@ export function ClustersPage({
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const selection = useSelection()
   const { data: datacenters } = useQuery(everyDatacenter)
+  const [isFiltering, setFiltering] = useState(false)
   const options = {
+    talos_version: useVersions('talos_version', isFiltering || 'talos_version' in search),
+    kubernetes_version: useVersions(
+      'kubernetes_version',
+      isFiltering || 'kubernetes_version' in search,
+    ),
     datacenter: (datacenters?.items ?? []).map((d) => ({
       value: d.code,
       text: d.code,
@@ -170,6 +187,7 @@ export function ClustersPage({
         state={state}
         placeholder="Name, datacenter, version or status"
         options={options}
+        onFilters={() => setFiltering(true)}
       >
         <ActionButton label="Templates" to={paths.templates()} />
         <ActionButton label="Shared patches" to={paths.sharedPatches()} />
