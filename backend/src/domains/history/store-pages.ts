@@ -150,6 +150,17 @@ const plan = (tx: Tx, settings: Settings) =>
     ),
   )}`.execute(tx)
 
+/**
+ * That a column is this text, in words after which PostgreSQL still sorts by the column. `any` of
+ * the first column of an index, or of the only one. `like` of the second, without wildcards: it is
+ * answered by the index as well, while before version 17 `any` of a column that is not the first
+ * keeps an index from being read in its order.
+ */
+const isLed = ([column, is]: readonly [Column, string], at: number): Condition =>
+  at === 0
+    ? sql`history.${sql.ref(column)} = any(array[${is}]${column.endsWith('_id') ? sql`::uuid[]` : sql`::text[]`})`
+    : sql`history.${sql.ref(column)} like ${is.replaceAll(/[\\%_]/g, String.raw`\$&`)}`
+
 /** Goes through the entries of an index in their order, and finds the first that match. */
 async function inOrder(
   tx: Tx,
@@ -166,10 +177,7 @@ async function inOrder(
     sql`history.id ${along}`,
   ])
   const isRead = all([
-    ...leads.map(
-      ([column, is]): Condition =>
-        sql`history.${sql.ref(column)} = any(array[${is}]${column.endsWith('_id') ? sql`::uuid[]` : sql`::text[]`})`,
-    ),
+    ...leads.map(isLed),
     // The condition of the index.
     ...(columns.object_kind === undefined ? [] : [sql<SqlBool>`history.object_kind <> 'server'`]),
     ...conditionsOf(query, times),
