@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { rackCreate, serverPlace } from '#contract/racks/racks.ts'
 import { serverList, serverUpdate } from '#contract/servers/servers.ts'
-import { templatePlan } from '#contract/templates/templates.ts'
+import { templateList, templatePlan } from '#contract/templates/templates.ts'
 import { admin, type Installation, startInstallation, until } from '../installation.ts'
 
 const names = Array.from({ length: 10 }, (_, i) => `edge-${String(i + 1).padStart(2, '0')}`)
@@ -50,6 +50,23 @@ async function steelyard(line: string, input = '') {
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { code: await code, out, err }
+}
+
+/**
+ * In how many racks the servers stand that the template takes: those of the plan with the most
+ * workers. Which of the servers are free after the first test differs from run to run.
+ */
+async function racksThatFit(name: string): Promise<number> {
+  const { call } = installation
+  const { items } = await call(templateList, {})
+  const template_id = items.find((one) => one.name === name)!.id
+  for (let workers = 40; workers >= 5; workers--) {
+    const { clusters } = await call(templatePlan, {
+      body: { template_id, datacenter_id: site.id, workers, clusters: [{ name: 'any' }] },
+    })
+    if (clusters) return new Set(clusters[0]!.servers.map(({ rack }) => rack)).size
+  }
+  throw new Error(`${site.code} has fewer than five servers that fit`)
 }
 
 test('one file with a template and ten names makes ten ready clusters, and a second run changes nothing', async () => {
@@ -107,6 +124,7 @@ test('"3 + 5 like shop-01, spread over racks" by the command line, after shop-01
 
   const saved = await steelyard('template save shop --like shop-01')
   expect(saved).toMatchObject({ code: 0 })
+  const mostRacks = await racksThatFit('shop')
   const made = await steelyard(
     `cluster create shop-02 --template shop --datacenter ${site.code} --yes --wait`,
   )
@@ -120,7 +138,7 @@ test('"3 + 5 like shop-01, spread over racks" by the command line, after shop-01
   const racksOf = (role: string) =>
     second.servers.filter((s) => s.role === role).map((s) => rackOf(s.node_id))
   expect(new Set(racksOf('control_plane')).size).toBe(3)
-  expect(new Set([...racksOf('control_plane'), ...racksOf('worker')]).size).toBe(racks.length)
+  expect(new Set([...racksOf('control_plane'), ...racksOf('worker')]).size).toBe(mostRacks)
   for (const { name, node_id, role } of second.servers) {
     const [, reasons] = new RegExp(`${name}, ${role.replace('_', ' ')}: (.+)`).exec(made.out)!
     expect(reasons).toMatch(/\d+ cores, at least \d+; \d+ GiB, at least \d+; /)
