@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { cleanup, configure, render, screen } from '@testing-library/react'
+import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -8,9 +8,6 @@ import { clusterList } from '#contract/clusters/clusters.ts'
 import { authStatus } from './auth.ts'
 import { CallError } from './http.ts'
 import { invalidate, query, queryClient } from './query.ts'
-
-// A failed query is asked again after 800 ms, on a busy machine later.
-configure({ asyncUtilTimeout: 20_000 })
 
 const answers: (() => unknown)[] = []
 let asked = 0

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, configure, render, screen } from '@testing-library/react'
+import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -10,9 +10,6 @@ import { queryClient } from '../../api/query.ts'
 import type { ListSearch } from '../../lib/list-search.ts'
 import { exact } from '../../lib/time/time.ts'
 import { HistoryTable } from './HistoryTable.tsx'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 type Page = Answer<typeof historyList>
 type Asked = { query: Record<string, string | undefined> }

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { cleanup, configure, render, screen, waitFor } from '@testing-library/react'
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { authStatus } from '../../api/auth.ts'
@@ -8,9 +8,6 @@ import { CallError } from '../../api/http.ts'
 import { queryClient } from '../../api/query.ts'
 import { FailedPage, NotFoundPage } from './pages.tsx'
 import { Boundary, RootFrame } from './RootFrame.tsx'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => undefined))
 afterEach(() => {

@@ -29,7 +29,7 @@ async function tryAgain(
   await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
   // The first time, this loads the code of the query cache.
   await vi.waitFor(() => expect(reload.mock.calls.length + reset.mock.calls.length).toBe(1), {
-    timeout: 10_000,
+    timeout: 30_000,
   })
   return { reloads: reload.mock.calls.length, resets: reset.mock.calls.length }
 }

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, configure, render, screen, within } from '@testing-library/react'
+import { cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { act } from 'react'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -7,9 +7,6 @@ import { place } from '../../lib/router.ts'
 import { Header } from './Header.tsx'
 import { MobileMenu } from './MobileMenu.tsx'
 import { Sidebar } from './Sidebar.tsx'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 const entries = [
   { label: 'Servers', icon: 'server', path: '/infra/servers', current: false, n: 12 },

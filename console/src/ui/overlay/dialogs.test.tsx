@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, configure, render, screen, waitFor } from '@testing-library/react'
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Button } from '../inputs/Button.tsx'
@@ -7,9 +7,6 @@ import { Dialog } from './Dialog.tsx'
 import { DialogHost } from './DialogHost.tsx'
 import { confirm } from '../actions.ts'
 import { closeDialogs, dialog, openedDialogs, useDialog } from './dialogs.ts'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 function Question({ text }: { text: string }) {
   const { close } = useDialog()

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** Filling the form from a template, and what the new cluster takes over from it. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, configure, render, screen, waitFor } from '@testing-library/react'
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -65,9 +65,6 @@ const subnet = (n: number, total: number, clusters: object[] = []) => ({
   clusters,
 })
 const subnets = { items: [subnet(7, 14), subnet(6, 62), subnet(5, 30, [{}])] }
-
-// Only ends a test that hangs: the default of one second is too short on a busy machine.
-configure({ asyncUtilTimeout: 30_000 })
 
 beforeEach(() => {
   api.answers = {

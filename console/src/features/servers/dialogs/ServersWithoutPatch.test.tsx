@@ -1,12 +1,9 @@
 // @vitest-environment happy-dom
-import { act, cleanup, configure, render, screen, within } from '@testing-library/react'
+import { act, cleanup, render, screen, within } from '@testing-library/react'
 import { afterEach, expect, test, vi } from 'vitest'
 import { confirmServersWithoutPatch } from '../../../layout/modals.ts'
 import { DialogHost } from '../../../ui/overlay/DialogHost.tsx'
 import { openedDialogs } from '../../../ui/overlay/dialogs.ts'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 afterEach(() => {
   cleanup()

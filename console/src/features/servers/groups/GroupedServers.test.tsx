@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, configure, render, screen, within } from '@testing-library/react'
+import { cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -13,9 +13,6 @@ import { columns } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { GroupedServers } from './GroupedServers.tsx'
 import type { ServerGroup } from './grouping.ts'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 20_000 })
 
 /** 70 servers in the cluster web, and 2 in none. */
 const servers = Array.from({ length: 72 }, (_, i) => ({

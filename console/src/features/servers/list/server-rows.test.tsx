@@ -1,14 +1,11 @@
 // @vitest-environment happy-dom
-import { act, cleanup, configure, fireEvent, render, screen } from '@testing-library/react'
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useSelection } from '../../../ui/table/selection.ts'
 import { overscan, restMs } from '../../../ui/table/use-window.ts'
 import { serverColumns } from './server-columns.tsx'
-
-// Code that loads at its first use takes longer than the default of one second on a busy machine.
-configure({ asyncUtilTimeout: 10_000 })
 
 const at = new Date().toISOString()
 const serverAt = (i: number): ListedServer => ({
