@@ -25,6 +25,15 @@ const room = (name: string, more: object = {}) => ({
 })
 
 /**
+ * Node.js itself loads the modules, as in the program. Vite's module runner transforms each module
+ * for every project, and makes each use of an import slower. `nodeLoader` would serve only tests
+ * that replace modules, which these rooms don't have.
+ */
+const native = { experimental: { viteModuleRunner: false, nodeLoader: false } }
+/** A room whose code runs in Node.js. */
+const nodeRoom = (name: string, more: object = {}) => room(name, { ...native, ...more })
+
+/**
  * For rooms whose tests leave nothing behind: a worker loads the modules once, not again for each
  * file.
  */
@@ -160,23 +169,28 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
-      room('contract', shared),
-      room('talos', shared),
+      nodeRoom('contract', shared),
+      nodeRoom('talos', shared),
       // In the full run one test compares thousands of patches, which takes minutes on a busy machine.
-      room('conformance', { testTimeout: 600_000 }),
-      room('simulator', shared),
-      room('backend', { ...onDatabase, ...shared, exclude: [...never, ...alone, ...withMachines] }),
-      room('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
-      room('backend-alone', { ...onDatabase, include: alone }),
-      room('cli', shared),
+      nodeRoom('conformance', { testTimeout: 600_000 }),
+      nodeRoom('simulator', shared),
+      nodeRoom('backend', {
+        ...onDatabase,
+        ...shared,
+        exclude: [...never, ...alone, ...withMachines],
+      }),
+      nodeRoom('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
+      nodeRoom('backend-alone', { ...onDatabase, include: alone }),
+      nodeRoom('cli', shared),
       // The limit only ends a check that hangs: each check reads the whole repository, and how long
       // that takes depends on the machine.
-      room('tools', { testTimeout: 600_000 }),
+      nodeRoom('tools', { testTimeout: 600_000 }),
       // Tests that kill real processes. Each file starts its own installation and mostly waits for
       // it.
       {
         test: {
           name: 'faults',
+          ...native,
           ...shared,
           include: ['e2e/faults/**/*.test.ts'],
           exclude: never,
@@ -191,6 +205,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          ...native,
           ...shared,
           include: ['e2e/*.e2e.ts', 'e2e/*.test.ts', 'e2e/long/*'],
           exclude: never,
@@ -206,6 +221,7 @@ export default defineConfig({
       {
         test: {
           name: 'clients',
+          ...native,
           include: ['e2e/clients/*.test.ts'],
           exclude: never,
           globalSetup: ['tools/built.ts', 'e2e/template.ts'],
