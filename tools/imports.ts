@@ -32,6 +32,7 @@ export async function brokenRules(
     ruleSet,
     validate: true,
     parser: 'swc',
+    skipAnalysisNotInRules: true,
     doNotFollow: { path: 'node_modules' },
   } as const
   const { output } = await cruise([...files], options, {
