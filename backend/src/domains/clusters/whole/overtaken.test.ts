@@ -21,7 +21,7 @@ import { clusterWorld } from '../testing/world.ts'
 
 // A reconciler reads the wanted state, an API call changes it, then the reconciler writes. The
 // tests run one by one, because each holds row locks.
-const world = await clusterWorld({ servers: longTests ? 32 : 6, seed: 'overtaken' })
+const world = await clusterWorld({ servers: longTests ? 32 : 4, seed: 'overtaken' })
 const { admin } = world
 const { engine, db } = world.backend.platform
 
@@ -50,7 +50,7 @@ const remove = async (id: string, force: 'true' | 'false') =>
 const resetsOf = (nodes: readonly Server[]) =>
   nodes.map((node) => world.machine(node).disk.state.counters.resets)
 
-test(
+longTest(
   'a health check that ends after the deletion was requested does not set the cluster to ready again',
   { timeout: 600_000 },
   async () => {

@@ -212,7 +212,7 @@ describe.concurrent('what can be rotated', () => {
     },
   )
 
-  test('a cluster gets new tokens', { timeout: 600_000 }, async () => {
+  longTest('a cluster gets new tokens', { timeout: 600_000 }, async () => {
     const { nodes, id } = await ready(2)
     const old = await escrowed(id)
     const boots = new Set(nodes.map((n) => world.machine(n).bootId))

@@ -3,8 +3,6 @@ import type { Operation } from '#contract/operations.ts'
 import { contentOf } from '#contract/servers/disks.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { longTest } from '../../../../../tools/testing/long-test.ts'
-import { longTests } from '../../../../../tools/testing/length.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 /**
@@ -15,7 +13,7 @@ const slow = 4
 
 // The disk of the first server has a serial and no WWID.
 const world = await clusterWorld({
-  servers: longTests ? 3 : 1,
+  servers: 3,
   special: { 1: { missing_disks: true, media: ['virtio'] } },
 })
 
@@ -83,7 +81,7 @@ test(
   },
 )
 
-longTest(
+test(
   'a restart that hangs before the server has joined is forced after two minutes, and the step says so',
   { timeout: 600_000 },
   async () => {
@@ -132,7 +130,7 @@ longTest(
   },
 )
 
-longTest(
+test(
   'an image that was not found and is being pulled now is no reason any more, and the last message is one of the pull',
   { timeout: 600_000 },
   async () => {

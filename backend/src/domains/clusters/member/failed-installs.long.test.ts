@@ -3,7 +3,6 @@ import { clusterKubeconfig, clusterTalosconfig } from '#contract/clusters/cluste
 import { operationGet, operationRetry } from '#contract/operations.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { spread } from '../../../../../tools/testing/length.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 /**
@@ -13,36 +12,32 @@ import { clusterWorld } from '../testing/world.ts'
 const hurry = 2
 const realSpeed = 3.5 / 10
 
-// `npm test` leaves out those that `create/faults.test.ts` shows as well.
-const cases = spread(
-  [
-    {
-      // An installer that cannot be pulled.
-      fault: { kind: 'no-image' },
-      begins: /retrying error: failed to pull image/,
-      says: /^Installing since \d\d:\d\d UTC: failed to pull image ".+": failed to resolve image: dial tcp: i\/o timeout$/,
-    },
-    {
-      // An installer that fails early.
-      fault: { kind: 'fail-install', times: 5, when: 'before-partitioning' },
-      begins: /task install \(1\/1\): failed/,
-      says: /^The installation failed: task "upgrade" failed: exit code 1: failed to zero blockdevice \/dev\/\w+: input\/output error\. /,
-    },
-    {
-      // An installer that fails after partitioning.
-      fault: { kind: 'fail-install', times: 5, when: 'after-partitioning' },
-      begins: /task install \(1\/1\): failed/,
-      says: /^The installation failed: task "upgrade" failed: exit code 1: failed to install bootloader: write \/dev\/\w+: input\/output error\. /,
-    },
-    {
-      // An installer that never ends.
-      fault: { kind: 'endless-install' },
-      begins: /created META/,
-      says: /^Installing since \d\d:\d\d UTC; last message of Talos: created META \(.+\)$/,
-    },
-  ] as const,
-  2,
-)
+const cases = [
+  {
+    // An installer that cannot be pulled.
+    fault: { kind: 'no-image' },
+    begins: /retrying error: failed to pull image/,
+    says: /^Installing since \d\d:\d\d UTC: failed to pull image ".+": failed to resolve image: dial tcp: i\/o timeout$/,
+  },
+  {
+    // An installer that fails early.
+    fault: { kind: 'fail-install', times: 5, when: 'before-partitioning' },
+    begins: /task install \(1\/1\): failed/,
+    says: /^The installation failed: task "upgrade" failed: exit code 1: failed to zero blockdevice \/dev\/\w+: input\/output error\. /,
+  },
+  {
+    // An installer that fails after partitioning.
+    fault: { kind: 'fail-install', times: 5, when: 'after-partitioning' },
+    begins: /task install \(1\/1\): failed/,
+    says: /^The installation failed: task "upgrade" failed: exit code 1: failed to install bootloader: write \/dev\/\w+: input\/output error\. /,
+  },
+  {
+    // An installer that never ends.
+    fault: { kind: 'endless-install' },
+    begins: /created META/,
+    says: /^Installing since \d\d:\d\d UTC; last message of Talos: created META \(.+\)$/,
+  },
+] as const
 
 /** Talos 1.14 tries again by itself, while it boots. */
 const unattended = {
