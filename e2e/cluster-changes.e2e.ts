@@ -1,7 +1,9 @@
 /**
- * Changes of a running cluster in the console: a server is added with form and plan, and a
- * scheduled change waits for the window and is cancelled. At last the server fails: why the cluster
- * is not well is read, and acknowledged, and the history tells what happened.
+ * What is done with a running cluster in the console: a server is added with form and plan, a
+ * scheduled change waits for the window and is cancelled, the cluster is saved as a template, its
+ * servers get a shared patch, and one is reset. At last a server fails: why the cluster is not well
+ * is read, and acknowledged, and the history tells what happened. `long/` has whole journeys through
+ * templates, shared patches and acts on many servers.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,8 +12,10 @@ import { findingList } from '#contract/findings/findings.ts'
 import { historyList } from '#contract/history/history.ts'
 import { operationList } from '#contract/operations.ts'
 import { patchCreate, patchUpdate } from '#contract/patches.ts'
-import type { Server } from '#contract/servers/servers.ts'
-import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
+import { type Server, serverConfig, serverGet, serverUpdate } from '#contract/servers/servers.ts'
+import { sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
+import { templateList } from '#contract/templates/templates.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
 import { makeCluster } from './small-cluster.ts'
@@ -140,6 +144,111 @@ describe('the changes of a cluster', () => {
       await page.waitForURL('**/operations/*')
       await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
     },
+  )
+})
+
+describe('templates', () => {
+  test('a cluster is saved as a template, which fills the form of a new cluster', async () => {
+    await page.goto(`/infra/clusters/${cluster.id}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Save as template' }).click()
+    const dialog = page.getByRole('dialog', { name: `Save ${cluster.name} as a template` })
+    await dialog.getByText('1 + 2, control planes + workers').waitFor()
+    await dialog.getByText('Secrets, servers and addresses: a template holds none.').waitFor()
+    await expectAccessible(page, 'the dialog of a new template')
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('shop')
+    await dialog.getByRole('button', { name: 'Save template' }).click()
+    await page.waitForURL('**/infra/templates')
+    await page.getByRole('button', { name: 'Actions for shop' }).click()
+    expect((await installation.call(templateList, { query: {} })).items).toMatchObject([
+      { name: 'shop', control_planes: { count: 1 }, workers: { count: 2 } },
+    ])
+    await page.getByRole('menuitem', { name: 'Use this template' }).click()
+    await page.getByText('From the template shop').waitFor()
+    await expectAccessible(page, 'the form of a new cluster from a template')
+  })
+})
+
+describe('acts on many servers', () => {
+  const bar = () => page.getByRole('region', { name: 'Selection' })
+  const dialog = (title: string) => page.getByRole('dialog', { name: title })
+  const planOf = (title: string) =>
+    dialog(title).getByRole('list', { name: 'Plan' }).getByRole('listitem')
+
+  test('the plan for all servers of a list says how many can take part', async () => {
+    await page.goto('/infra/servers?size=5')
+    await page
+      .getByRole('checkbox', { name: /^Select / })
+      .nth(1)
+      .check({ force: true })
+    await bar().getByRole('button', { name: 'Select all 12' }).click()
+    await bar().getByText('12 selected').waitFor()
+    await bar().getByRole('button', { name: 'Restart kubelet' }).click()
+    const title = 'Restart kubelet: 3 servers'
+    await expect.poll(() => planOf(title).count()).toBe(12)
+    await dialog(title)
+      .getByText('9 of 12 servers can’t take part, and stay as they are.')
+      .waitFor()
+    await dialog(title).getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  test('by keyboard alone a server is reset only after the number was typed, as it is now', async () => {
+    const { key, type, focusedIn, tabTo, enter } = keysOf(page)
+    const { servers } = await installation.call(clusterGet, { params: { id: cluster.id } })
+    const worker = servers.find((s) => s.role === 'worker' && s.node_id !== free.id)!
+    await page.goto('/infra/servers')
+    await page.getByRole('checkbox', { name: `Select ${worker.name}` }).check({ force: true })
+    await enter(bar().getByRole('button', { name: 'Reset', exact: true }))
+    const title = `Reset to maintenance: ${worker.name}`
+    const submit = dialog(title).getByRole('button', { name: 'Reset to maintenance' })
+    await focusedIn(dialog(title))
+    await planOf(title).getByText(worker.install_disk!).waitFor()
+    await expectAccessible(page, 'the plan of a reset')
+    await tabTo(dialog(title).getByRole('textbox', { name: 'Type the number of servers' }))
+    await type('2')
+    await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
+    await key('Backspace')
+    await type('1')
+    await installation.call(serverUpdate, {
+      params: { id: worker.node_id },
+      body: { notes: 'Its fan hums' },
+    })
+    await enter(submit)
+    await dialog(title)
+      .getByRole('alert')
+      .getByText(`${worker.name}: It has changed since it was planned`)
+      .waitFor()
+    await focusedIn(dialog(title))
+    await enter(submit)
+    await page.waitForURL(/\/operations\//)
+    await page.getByText(/^done in/).waitFor()
+    expect(await installation.call(serverGet, { params: { id: worker.node_id } })).toMatchObject({
+      status: 'maintenance',
+      cluster: null,
+    })
+  })
+})
+
+test('a shared patch is previewed by likeness, and rolled out to the servers of a cluster', async () => {
+  await page.goto('/infra/patches')
+  await page.getByRole('link', { name: 'Create shared patch' }).first().click()
+  await page.locator('[name="name"]:focus').waitFor()
+  await page.keyboard.type('swappiness')
+  await page.getByRole('combobox', { name: 'Clusters' }).click()
+  await page.keyboard.type(cluster.name)
+  await page.keyboard.press('Enter')
+  await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "11"\n')
+  await page.getByRole('button', { name: 'Preview', exact: true }).click()
+  await page.getByRole('list', { name: 'What changes, by likeness' }).waitFor()
+  await expectAccessible(page, 'the preview of a shared patch')
+  expect((await installation.call(sharedPatchList, { query: {} })).total).toBe(0)
+  await page.getByRole('button', { name: 'Save and roll out', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Roll out swappiness' })
+  await dialog.getByRole('button', { name: 'Roll out', exact: true }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).waitFor()
+  await expectAccessible(page, 'a shared patch that was rolled out')
+  expect(await installation.call(serverConfig, { params: { id: free.id } })).toContain(
+    'vm.swappiness: "11"',
   )
 })
 

@@ -13,12 +13,11 @@ import {
   serverUpdate,
 } from '#contract/servers/servers.ts'
 import { versionList } from '#contract/versions.ts'
-import { longTest } from '../tools/testing/long-test.ts'
-import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
-import { type Installation, startInstallation, untilReady } from './installation.ts'
-import { keysOf } from './keys.ts'
-import { makeCluster } from './small-cluster.ts'
-import { looks } from './testing/looks.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from '../browser.ts'
+import { type Installation, startInstallation, untilReady } from '../installation.ts'
+import { keysOf } from '../keys.ts'
+import { makeCluster } from '../small-cluster.ts'
+import { looks } from '../testing/looks.ts'
 
 let installation: Installation
 let browser: Browser
@@ -73,7 +72,7 @@ async function look(what: string): Promise<void> {
   }
 }
 
-longTest(
+test(
   'three servers are rebooted: the plan shows a refusal, the operation the result of each server, and the failed one is tried again',
   { timeout: 400_000 },
   async () => {
@@ -161,51 +160,48 @@ test('an upgrade asks for the version, and refuses a cluster of which a server i
   await dialog(title).getByRole('button', { name: 'Cancel' }).click()
 })
 
-longTest(
-  'capacity is committed with the same terms: the plan shows them, a refused server is named, and the terms can be changed',
-  async () => {
-    const [first, second] = [controlPlane.name, worker.name]
-    await installation.call(ccCreate, {
-      body: {
-        node_id: controlPlane.node_id,
-        price: { amount: '9', currency: 'EUR', basis: 'server' },
-        expires_at: inDays(60),
-      },
-    })
-    await select([first, second, spare])
-    await bar().getByRole('button', { name: 'Commit' }).click()
-    const terms = dialog('Commit capacity')
-    await look('terms of a commitment of many')
-    await terms.getByRole('button', { name: 'Show the plan' }).click()
-    await plan(`Commit capacity: ${first}`)
-      .filter({ hasText: spare })
-      .getByText('Enter a price before you commit the capacity')
-      .waitFor()
-    await dialog(`Commit capacity: ${first}`)
-      .getByRole('button', { name: 'Change the terms' })
-      .click()
-    await terms.getByLabel('Price').fill('1.25')
-    await terms.getByLabel('Currency').fill('eur')
-    await terms.getByLabel('End').fill(inDays(30).slice(0, 16))
-    await terms.getByRole('button', { name: 'Show the plan' }).click()
-    const title = 'Commit capacity: 3 servers'
-    await plan(title)
-      .filter({ hasText: first })
-      .getByText(/1\.25 EUR.*by its draft/)
-      .waitFor()
-    await look('plan of a commitment of many')
-    await dialog(title).getByRole('button', { name: 'Commit capacity' }).click()
-    await page.waitForURL(/\/operations\//)
-    await page.getByText(/^done in/).waitFor()
-    await look('commitment of many')
-    const { items } = await installation.call(ccList, { query: {} })
-    const committed = items.filter((c) => [first, second, spare].includes(c.server.name))
-    expect(committed.map((c) => [c.status, c.price?.amount])).toEqual(
-      committed.map(() => ['waiting_delegation', '1.25']),
-    )
-    expect(committed).toHaveLength(3)
-  },
-)
+test('capacity is committed with the same terms: the plan shows them, a refused server is named, and the terms can be changed', async () => {
+  const [first, second] = [controlPlane.name, worker.name]
+  await installation.call(ccCreate, {
+    body: {
+      node_id: controlPlane.node_id,
+      price: { amount: '9', currency: 'EUR', basis: 'server' },
+      expires_at: inDays(60),
+    },
+  })
+  await select([first, second, spare])
+  await bar().getByRole('button', { name: 'Commit' }).click()
+  const terms = dialog('Commit capacity')
+  await look('terms of a commitment of many')
+  await terms.getByRole('button', { name: 'Show the plan' }).click()
+  await plan(`Commit capacity: ${first}`)
+    .filter({ hasText: spare })
+    .getByText('Enter a price before you commit the capacity')
+    .waitFor()
+  await dialog(`Commit capacity: ${first}`)
+    .getByRole('button', { name: 'Change the terms' })
+    .click()
+  await terms.getByLabel('Price').fill('1.25')
+  await terms.getByLabel('Currency').fill('eur')
+  await terms.getByLabel('End').fill(inDays(30).slice(0, 16))
+  await terms.getByRole('button', { name: 'Show the plan' }).click()
+  const title = 'Commit capacity: 3 servers'
+  await plan(title)
+    .filter({ hasText: first })
+    .getByText(/1\.25 EUR.*by its draft/)
+    .waitFor()
+  await look('plan of a commitment of many')
+  await dialog(title).getByRole('button', { name: 'Commit capacity' }).click()
+  await page.waitForURL(/\/operations\//)
+  await page.getByText(/^done in/).waitFor()
+  await look('commitment of many')
+  const { items } = await installation.call(ccList, { query: {} })
+  const committed = items.filter((c) => [first, second, spare].includes(c.server.name))
+  expect(committed.map((c) => [c.status, c.price?.amount])).toEqual(
+    committed.map(() => ['waiting_delegation', '1.25']),
+  )
+  expect(committed).toHaveLength(3)
+})
 
 test('a reset by keyboard alone needs the number, and refuses a server that has changed since the plan', async () => {
   const { key, type, focusedIn, tabTo, enter } = keysOf(page)

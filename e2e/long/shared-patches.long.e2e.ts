@@ -1,7 +1,6 @@
 /**
- * A VLAN goes to servers with other names of links, in the full run to 40: it is previewed once,
- * stopped at the canary that refuses, mended, rolled out, and in the full run undone with one click.
- * Counts the clicks and keys.
+ * A VLAN goes to 40 servers, whose links have other names: it is previewed once, stopped at the
+ * canary that refuses, mended, rolled out, and undone with one click. Counts the clicks and keys.
  */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -14,8 +13,6 @@ import {
   sharedPatchPreview,
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
-import { longTests } from '../tools/testing/length.ts'
-import { longTest } from '../tools/testing/long-test.ts'
 import {
   closePages,
   expectAccessible,
@@ -25,9 +22,9 @@ import {
   shot,
   signIn,
   write,
-} from './browser.ts'
-import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
-import { keysOf } from './keys.ts'
+} from '../browser.ts'
+import { admin, type Installation, startInstallation, until, untilReady } from '../installation.ts'
+import { keysOf } from '../keys.ts'
 
 let installation: Installation
 let browser: Browser
@@ -39,7 +36,7 @@ let workers: { id: string; name: string; link: string }[]
 const refuser = () => workers[1]!
 
 const label = 'net=storage'
-const all = longTests ? 40 : 12
+const all = 40
 /** With DHCP on the link of the management: a document of a link stops Talos's default. */
 const vlan = (parent: string) =>
   `apiVersion: v1alpha1\nkind: VLANConfig\nname: vlan120\nvlanID: 120\nparent: ${parent}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: {{link}}\n`
@@ -205,7 +202,7 @@ test('the page of a server shows its shared patches', async () => {
   await page.keyboard.press('Escape')
 })
 
-longTest('one click takes it back from every server', { timeout: 300_000 }, async () => {
+test('one click takes it back from every server', { timeout: 300_000 }, async () => {
   await click(button('Undo'))
   await page.getByText('Undoing').first().waitFor()
   await page.getByText(`${all} behind`).first().waitFor({ timeout: 240_000 })
@@ -224,7 +221,7 @@ longTest('one click takes it back from every server', { timeout: 300_000 }, asyn
   expect(done).toEqual({ clicks: 16, keys: 28 })
 })
 
-longTest('a finding leads to the roll-out of the patch that a server lacks', async () => {
+test('a finding leads to the roll-out of the patch that a server lacks', async () => {
   await until(
     'the finding',
     async () =>
@@ -240,37 +237,34 @@ longTest('a finding leads to the roll-out of the patch that a server lacks', asy
   await dialog().waitFor({ state: 'detached' })
 })
 
-longTest(
-  'by keyboard alone a patch is edited; who saved it meanwhile is said, and the draft stays',
-  async () => {
-    const { enter, tabTo, key: press, type: write } = keysOf(page)
-    const before = await patchNow()
-    await enter(link('Edit').first())
-    const weight = page.getByRole('textbox', { name: 'Weight' })
-    await tabTo(weight)
-    await press('Control+a')
-    await write('610')
-    await tabTo(page.getByRole('checkbox', { name: 'Workers' }))
-    await press('Space')
-    await enter(button('Preview'), 'Shift+Tab')
-    await changes().waitFor()
-    await installation.call(sharedPatchUpdate, {
-      params: { id: before.id },
-      body: { weight: 620 },
-    })
-    await enter(button('Save'))
-    await page.getByText(`${admin.email} changed this patch since you opened it.`).waitFor()
-    await shot(page, 'shared-conflict')
-    await expectAccessible(page, 'a shared patch that somebody else has saved')
-    expect(await weight.inputValue()).toBe('610')
-    expect(await patchNow()).toMatchObject({ weight: 620, targets: { roles: [] } })
-    await enter(button('Overwrite with my version'))
-    await page.getByRole('heading', { level: 1, name: 'vlan-storage', exact: true }).waitFor()
-    expect(await patchNow()).toMatchObject({ weight: 610, targets: { roles: ['worker'] } })
-  },
-)
+test('by keyboard alone a patch is edited; who saved it meanwhile is said, and the draft stays', async () => {
+  const { enter, tabTo, key: press, type: write } = keysOf(page)
+  const before = await patchNow()
+  await enter(link('Edit').first())
+  const weight = page.getByRole('textbox', { name: 'Weight' })
+  await tabTo(weight)
+  await press('Control+a')
+  await write('610')
+  await tabTo(page.getByRole('checkbox', { name: 'Workers' }))
+  await press('Space')
+  await enter(button('Preview'), 'Shift+Tab')
+  await changes().waitFor()
+  await installation.call(sharedPatchUpdate, {
+    params: { id: before.id },
+    body: { weight: 620 },
+  })
+  await enter(button('Save'))
+  await page.getByText(`${admin.email} changed this patch since you opened it.`).waitFor()
+  await shot(page, 'shared-conflict')
+  await expectAccessible(page, 'a shared patch that somebody else has saved')
+  expect(await weight.inputValue()).toBe('610')
+  expect(await patchNow()).toMatchObject({ weight: 620, targets: { roles: [] } })
+  await enter(button('Overwrite with my version'))
+  await page.getByRole('heading', { level: 1, name: 'vlan-storage', exact: true }).waitFor()
+  expect(await patchNow()).toMatchObject({ weight: 610, targets: { roles: ['worker'] } })
+})
 
-longTest('a patch that no server has is deleted', async () => {
+test('a patch that no server has is deleted', async () => {
   await page.goto(`/infra/patches/${(await patchNow()).id}`)
   await button('More actions').click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()

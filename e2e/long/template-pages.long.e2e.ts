@@ -5,9 +5,9 @@ import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clu
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { templateCreate, templateList, templateRemove } from '#contract/templates/templates.ts'
-import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
-import { type Installation, startInstallation, twoAlike, untilReady } from './installation.ts'
-import { looks } from './testing/looks.ts'
+import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from '../browser.ts'
+import { type Installation, startInstallation, twoAlike, untilReady } from '../installation.ts'
+import { looks } from '../testing/looks.ts'
 
 let installation: Installation
 let browser: Browser
