@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { clusterCreate } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import { type SharedView, sharedViewList } from '#contract/people/shared-views.ts'
 import { type Server, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
@@ -149,4 +151,52 @@ test('a shared view is shown to everybody, opened by its link, and replaced, ren
   await expect.poll(() => search(other.page)).toBe('')
   await other.context.close()
   expect(other.errors).toEqual([])
+})
+
+test('the list of clusters is grouped by a label, exported, chosen as a group, and a group is a filtered list', async () => {
+  const free = servers.filter((s) => s.eligibility.every(({ ok }) => ok))
+  for (const [i, name] of ['edge-01', 'shop-01', 'shop-02'].entries()) {
+    const { id, datacenter, talos } = free[i]!
+    const { cluster } = await installation.call(clusterCreate, {
+      body: {
+        name,
+        datacenter_id: datacenter!.id,
+        talos_version: talos.version!,
+        servers: [{ node_id: id, role: 'control_plane' }],
+      },
+    })
+    if (i > 0)
+      await installation.call(clusterUpdate, {
+        params: { id: cluster.id },
+        body: { labels: { env: 'prod' } },
+      })
+  }
+  const asked = () => Object.fromEntries(new URLSearchParams(search(page)))
+  await page.goto('/infra/clusters?sort=-name')
+  await page.getByRole('button', { name: 'Group', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitemcheckbox', { name: 'env' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(asked).toEqual({ sort: '-name', group: 'label:env' })
+  await page.getByRole('button', { name: 'Clusters of env=prod' }).focus()
+  await page.keyboard.press('Enter')
+  const shop = page.getByRole('table', { name: 'env=prod' })
+  await expect.poll(() => shop.getByRole('row').count()).toBe(3)
+  const [download] = await Promise.all([page.waitForEvent('download'), choose('Export as CSV')])
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  expect(lines.slice(1).map((line) => line.split(',')[1])).toEqual([
+    'shop-02',
+    'shop-01',
+    'edge-01',
+  ])
+  await page
+    .getByRole('checkbox', { name: 'Select all of env=prod: 2 clusters' })
+    .check({ force: true })
+  await page.getByRole('region', { name: 'Selection' }).getByText('2 selected').waitFor()
+  await expectAccessible(page, 'the list of clusters in groups')
+  await page.getByRole('link', { name: 'Without the label env' }).click()
+  await expect.poll(asked).toEqual({ sort: '-name', label: '!env' })
+  const table = page.getByRole('table', { name: 'Clusters', exact: true })
+  await table.getByText('edge-01').waitFor()
+  await expect.poll(() => table.getByRole('row').count()).toBe(2)
 })

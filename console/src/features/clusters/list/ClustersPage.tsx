@@ -1,12 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useMemo, useState } from 'react'
 import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
-import { clusterGroups } from '#contract/clusters/groups.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
 import { no } from '#contract/rule.ts'
-import { counted } from '#contract/words.ts'
-import { everyDatacenter } from '../../../api/every.ts'
-import { query } from '../../../api/query.ts'
+import { everyCluster, everyDatacenter } from '../../../api/every.ts'
 import { allowed } from '../../../api/session.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
@@ -18,7 +15,7 @@ import { navigate } from '../../../lib/router.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
-import { part } from '../../../ui/part.tsx'
+import { onceOpened, part } from '../../../ui/part.tsx'
 import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns } from '../../../ui/table/list-columns.tsx'
 import { Site } from '../../../ui/pictures/Flag.tsx'
@@ -31,6 +28,11 @@ import { clustersQuery } from '../cluster-queries.ts'
 import { WantedUpgrade } from '../WantedUpgrade.tsx'
 import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
 
+const loadGroups = () => import('../../../layout/groups/groups.tsx')
+const GroupedClusters = part(async () => ({ default: (await loadGroups()).GroupedClusters }))
+const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).ClusterGroupMenu }), {
+  centred: false,
+})
 const LabelChips = part(() => import('../../../layout/labels/LabelChips.tsx'))
 
 const clusterColumns = listColumns(clusterList.list, {
@@ -91,15 +93,15 @@ const clusterColumns = listColumns(clusterList.list, {
 })
 
 const idOf = (c: Cluster) => c.id
+const nameOf = (c: Cluster) => c.name
+const hrefOf = (c: Cluster) => paths.cluster(c.id)
 const actionsOf = (c: Cluster) => clusterActions(c, 'list')
 
-/** The versions that clusters have, for a filter, once they are needed. */
-function useVersions(by: 'talos_version' | 'kubernetes_version', isNeeded: boolean) {
-  const { data } = useQuery({ ...query(clusterGroups, { query: { by } }), enabled: isNeeded })
-  return (data?.items ?? []).flatMap(({ value, clusters }) =>
-    value === null ? [] : { value, text: versionShown(value), hint: counted(clusters, 'cluster') },
-  )
-}
+/** The versions that clusters have, as options of a filter. */
+const versionsOf = (clusters: readonly Cluster[], of: 'talos_version' | 'kubernetes_version') =>
+  [...new Set(clusters.map((c) => c[of]))]
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .map((value) => ({ value, text: versionShown(value) }))
 
 export function ClustersPage({
   search,
@@ -113,13 +115,15 @@ export function ClustersPage({
   const state = useList(clusterList.list, clusterColumns, { search, setSearch }, answer)
   const selection = useSelection()
   const { data: datacenters } = useQuery(everyDatacenter)
+  // The filters of versions are behind a button until they are set.
   const [isFiltering, setFiltering] = useState(false)
+  const { data: every } = useQuery({
+    ...everyCluster,
+    enabled: isFiltering || 'talos_version' in search || 'kubernetes_version' in search,
+  })
   const options = {
-    talos_version: useVersions('talos_version', isFiltering || 'talos_version' in search),
-    kubernetes_version: useVersions(
-      'kubernetes_version',
-      isFiltering || 'kubernetes_version' in search,
-    ),
+    talos_version: versionsOf(every?.items ?? [], 'talos_version'),
+    kubernetes_version: versionsOf(every?.items ?? [], 'kubernetes_version'),
     datacenter: (datacenters?.items ?? []).map((d) => ({
       value: d.code,
       text: d.code,
@@ -127,7 +131,7 @@ export function ClustersPage({
     })),
   }
   const items = useMemo(() => page?.items ?? [], [page])
-  const { chosen } = useChosen(selection.keys, page?.items, idOf)
+  const { chosen, remember } = useChosen(selection.keys, page?.items, idOf)
 
   const create = useMemo<Action>(
     () => ({
@@ -180,6 +184,25 @@ export function ClustersPage({
       <ActionButton {...take} icon={undefined} />
     </>
   )
+  const table = {
+    ...state.table,
+    rowKey: idOf,
+    rowName: nameOf,
+    href: hrefOf,
+    actions: actionsOf,
+    selection,
+    bulk: {
+      actions: [{ label: 'Show cluster keys', icon: 'key' as const, run: () => showKeys(chosen) }],
+    },
+    empty: (
+      <Empty
+        title="No clusters yet"
+        text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import an existing cluster."
+        actions={firstButtons}
+      />
+    ),
+  }
+  const { group } = search
   return (
     <>
       <PageCount n={page?.total} />
@@ -188,7 +211,19 @@ export function ClustersPage({
         placeholder="Name, datacenter, version or status"
         options={options}
         onFilters={() => setFiltering(true)}
+        views="all"
       >
+        <Menu
+          label="Group by"
+          trigger={<Button>Group</Button>}
+          render={(of) => (
+            <GroupMenu
+              {...of}
+              by={group}
+              onBy={(by) => setSearch({ group: by, open: undefined, page: undefined })}
+            />
+          )}
+        />
         <ActionButton label="Templates" to={paths.templates()} />
         <ActionButton label="Shared patches" to={paths.sharedPatches()} />
         <Menu
@@ -198,24 +233,17 @@ export function ClustersPage({
         />
         {!state.isEmpty && createButton}
       </ListToolbar>
-      <DataTable
-        {...state.table}
-        rowKey={idOf}
-        rowName={(c) => c.name}
-        href={(c) => paths.cluster(c.id)}
-        actions={actionsOf}
-        selection={selection}
-        bulk={{
-          actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }],
-        }}
-        empty={
-          <Empty
-            title="No clusters yet"
-            text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import an existing cluster."
-            actions={firstButtons}
+      {group ? (
+        <Suspense fallback={null}>
+          <GroupedClusters
+            by={group}
+            itemsOf={clustersQuery}
+            {...{ search, setSearch, table, chosen, remember }}
           />
-        }
-      />
+        </Suspense>
+      ) : (
+        <DataTable {...table} />
+      )}
     </>
   )
 }

@@ -46,9 +46,9 @@ const nameOf = (s: ListedServer) => s.name
 const hrefOf = (s: ListedServer) => paths.server(s.id)
 const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
-const loadGroups = () => import('../groups/groups.ts')
+const loadGroups = () => import('../../../layout/groups/groups.tsx')
 const GroupedServers = part(async () => ({ default: (await loadGroups()).GroupedServers }))
-const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).GroupMenu }), {
+const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).ServerGroupMenu }), {
   centred: false,
 })
 const ToConfirm = part(() => import('./ToConfirm.tsx'))
@@ -188,6 +188,7 @@ export function ServersPage({
           <GroupedServers
             by={search['group']}
             chosen={selected}
+            itemsOf={serversQuery}
             {...{ search, setSearch, table, remember }}
           />
         </Suspense>

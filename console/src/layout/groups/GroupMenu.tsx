@@ -1,28 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
 import { byLabel } from '#contract/labels/grouping.ts'
-import { serverLabels } from '#contract/labels/known.ts'
-import { serverGroupings, serverList } from '#contract/servers/server.ts'
-import { query } from '../../../api/query.ts'
-import { reasonOf } from '../../../lib/reason.ts'
-import type { MenuItem } from '../../../ui/overlay/Menu.tsx'
-import MenuView, { type MenuViewProps } from '../../../ui/overlay/MenuView.tsx'
+import type { clusterLabels, serverLabels } from '#contract/labels/known.ts'
+import type { AnyList } from '#contract/list.ts'
+import { query } from '../../api/query.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import type { MenuItem } from '../../ui/overlay/Menu.tsx'
+import MenuView, { type MenuViewProps } from '../../ui/overlay/MenuView.tsx'
 import { groupingOf } from './grouping.ts'
 
 /** Keys of labels in the menu itself; the others are in a menu of their own. */
 const mostKeys = 8
 
-/** The menu of what the list of servers is grouped by. */
+export interface GroupMenuProps extends Omit<MenuViewProps, 'items'> {
+  by: string | undefined
+  onBy: (by: string | undefined) => void
+}
+
+/** The menu of what a list is grouped by. `labels`: the call for the labels of its items. */
 export function GroupMenu({
+  list,
+  labels,
   by,
   onBy,
   ...menu
-}: Omit<MenuViewProps, 'items'> & {
-  by: string | undefined
-  onBy: (by: string | undefined) => void
-}) {
-  const { data, error, refetch } = useQuery(query(serverLabels))
-  const { filters } = serverList.list
-  const now = groupingOf(by ?? '')
+}: GroupMenuProps & { list: AnyList; labels: typeof serverLabels | typeof clusterLabels }) {
+  const { data, error, refetch } = useQuery(query(labels))
+  const { filters, groups = [], nouns } = list
+  const now = groupingOf(list, by ?? '')
   const used = (data?.items ?? []).map(({ key }) => key)
   const keys = [...new Set(now !== null && 'label' in now ? [now.label, ...used] : used)]
   const choice = (label: string, to: string | undefined): MenuItem => ({
@@ -34,7 +38,7 @@ export function GroupMenu({
   const ofLabels = keys.map((key) => choice(key, byLabel(key)))
   const items: MenuItem[] = [
     choice('None', undefined),
-    ...serverGroupings.map((one) => choice(filters[one].label, one)),
+    ...groups.map((one) => choice(filters[one]!.label, one)),
     'rule',
     {
       heading:
@@ -43,7 +47,7 @@ export function GroupMenu({
           : data === undefined
             ? 'Labels are loading'
             : keys.length === 0
-              ? 'No server has labels yet'
+              ? `No ${nouns[0]} has labels yet`
               : 'Label',
     },
     ...ofLabels.slice(0, mostKeys),

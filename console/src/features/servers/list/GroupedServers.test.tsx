@@ -11,8 +11,9 @@ import { queryClient } from '../../../api/query.ts'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { columns } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
-import { GroupedServers } from './GroupedServers.tsx'
-import type { ServerGroup } from './grouping.ts'
+import type { Group } from '../../../layout/groups/grouping.ts'
+import { serversQuery } from '../server-queries.ts'
+import { GroupedServers } from '../../../layout/groups/groups.tsx'
 
 /** 70 servers in the cluster web, and 2 in none. */
 const servers = Array.from({ length: 72 }, (_, i) => ({
@@ -21,20 +22,20 @@ const servers = Array.from({ length: 72 }, (_, i) => ({
   cluster: i < 70 ? { id: 'c-web', name: 'web' } : null,
 })) as Partial<ListedServer>[] as ListedServer[]
 const since = '2026-11-28T12:00:00.000Z'
-const finding: ServerGroup['finding'] = {
+const finding: Group['finding'] = {
   id: 'f',
   kind: 'server_unreachable',
   severity: 'down',
   since,
   reason: 'No answer',
 }
-const usual: ServerGroup[] = [
+const usual: Group[] = [
   { value: 'c-web', name: 'web', servers: 70, finding },
   { value: null, name: null, servers: 2, finding: null },
 ]
 
-let groups: () => { items: ServerGroup[]; total: number; servers: number }
-const answered = (items: ServerGroup[], total = items.length) => {
+let groups: () => { items: Group[]; total: number; servers: number }
+const answered = (items: Group[], total = items.length) => {
   groups = () => ({ items, total, servers: 72 })
 }
 vi.mock(import('../../../api/client.ts'), async (original) => ({
@@ -78,6 +79,7 @@ function Page({ by = 'cluster', start = {} }: { by?: string; start?: ListSearch 
       <p>{selection.size} chosen</p>
       <GroupedServers
         by={by}
+        itemsOf={serversQuery}
         search={search}
         setSearch={(change) => setSearch({ ...search, ...change })}
         chosen={chosen}

@@ -1,22 +1,25 @@
 import { expect, test } from 'vitest'
-import type { ListedServer } from '#contract/servers/server.ts'
+import { type Cluster, clusterGroupings, clusterList } from '#contract/clusters/clusters.ts'
+import { type ListedServer, serverList } from '#contract/servers/server.ts'
 import {
+  type Group,
   groupingOf,
+  groupingSaid,
   groupOf,
   hrefOf,
   keyOf,
   nameOf,
   searchOf,
-  type ServerGroup,
 } from './grouping.ts'
+import { groupedClusters, groupedServers } from './kinds.ts'
 
-const group = (value: string | null, name: string | null = value): ServerGroup => ({
+const group = (value: string | null, name: string | null = value): Group => ({
   value,
   name,
   servers: 2,
   finding: null,
 })
-const by = (text: string) => groupingOf(text)!
+const by = (text: string) => groupingOf(serverList.list, text)!
 const search = { status: 'ready', label: 'site=poz', group: 'rack', open: '!', page: '3' }
 
 test.each([
@@ -43,7 +46,7 @@ test('a server is in the group of its value, and in none without one', () => {
     labels: { gen: '' },
   } as Partial<ListedServer> as ListedServer
   const groups = ['cluster', 'rack', 'datacenter', 'finding', 'label:gen', 'label:constructor']
-  expect(groups.map((text) => groupOf(by(text), server))).toEqual([
+  expect(groups.map((text) => groupOf(groupedServers, by(text), server))).toEqual([
     'c-1',
     null,
     'd-1',
@@ -78,8 +81,8 @@ test.each([
     '/infra/servers?status=ready&finding=none&label=site%3Dpoz',
   ],
 ] as const)('a group by %s has a name, and a link to what it is', (text, one, name, href) => {
-  expect(nameOf(by(text), one)).toBe(name)
-  const [path, query] = hrefOf(by(text), one, search).split('?')
+  expect(nameOf(groupedServers, by(text), one)).toBe(name)
+  const [path, query] = hrefOf(groupedServers, by(text), one, search).split('?')
   const [wantedPath, wanted] = href.split('?')
   expect(path).toBe(wantedPath)
   expect(Object.fromEntries(new URLSearchParams(query))).toEqual(
@@ -88,7 +91,55 @@ test.each([
 })
 
 test('what nothing is grouped by is no grouping', () => {
-  expect(['', 'colour', 'label:', 'label:!a', 'label:a=b'].map(groupingOf)).toEqual(
-    Array.from({ length: 5 }, () => null),
-  )
+  expect(
+    ['', 'colour', 'label:', 'label:!a', 'label:a=b'].map((text) =>
+      groupingOf(serverList.list, text),
+    ),
+  ).toEqual(Array.from({ length: 5 }, () => null))
+})
+
+const ofClusters = (text: string) => groupingOf(clusterList.list, text)!
+test.each([
+  ['status', 'ready', 'ready', 'Ready', 'status=ready'],
+  [
+    'finding',
+    'cluster_api_down',
+    'Kubernetes API down',
+    'Kubernetes API down',
+    'finding=cluster_api_down',
+  ],
+  ['finding', null, null, 'No finding', 'finding=none'],
+  ['datacenter', 'd-1', 'PL-POZ-1', 'PL-POZ-1', 'datacenter=PL-POZ-1'],
+  ['talos_version', 'v1.13.9', 'v1.13.9', 'Talos v1.13.9', 'talos_version=v1.13.9'],
+  ['kubernetes_version', '1.36.3', '1.36.3', 'Kubernetes v1.36.3', 'kubernetes_version=1.36.3'],
+  ['label:env', null, null, 'Without the label env', 'label=!env'],
+] as const)(
+  'a group of clusters by %s is named and leads to the list of its clusters',
+  (text, value, name, shown, query) => {
+    const group = { value, name, clusters: 2, finding: null }
+    expect(nameOf(groupedClusters, ofClusters(text), group)).toBe(shown)
+    const [path, asked] = hrefOf(groupedClusters, ofClusters(text), group, {
+      page: '3',
+      group: text,
+    }).split('?')
+    expect([path, String(new URLSearchParams(asked))]).toEqual([
+      '/infra/clusters',
+      String(new URLSearchParams(query)),
+    ])
+  },
+)
+
+test('a cluster has a value for each grouping, and each grouping is said', () => {
+  const cluster = {
+    status: 'ready',
+    finding: null,
+    datacenter: { id: 'd-1', code: 'PL-POZ-1', country_code: 'PL' },
+    talos_version: 'v1.13.9',
+    kubernetes_version: '1.36.3',
+  } as Partial<Cluster> as Cluster
+  expect(
+    clusterGroupings.map((text) => groupOf(groupedClusters, ofClusters(text), cluster)),
+  ).toEqual(['ready', null, 'd-1', 'v1.13.9', '1.36.3'])
+  expect(groupingSaid(groupedClusters, ofClusters('talos_version'))).toBe('version of Talos')
+  expect(groupingSaid(groupedClusters, ofClusters('label:env'))).toBe('label env')
 })

@@ -1,61 +1,70 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { type ComponentProps, Suspense, useMemo, useState } from 'react'
-import { no } from '#contract/rule.ts'
+import { keepPreviousData, useQuery, type UseQueryOptions } from '@tanstack/react-query'
+import { Suspense, useMemo, useState } from 'react'
+import type { Grouping } from '#contract/labels/grouping.ts'
 import { mostGroups } from '#contract/labels/groups.ts'
-import { serverGroups } from '#contract/servers/groups.ts'
-import { type ListedServer, serverList } from '#contract/servers/server.ts'
+import { no } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
-import { query } from '../../../api/query.ts'
-import { type ListSearch, narrowingOf } from '../../../lib/list-search.ts'
-import type { SetSearch } from '../../../lib/router.ts'
-import { count } from '../../../lib/units.ts'
-import { ErrorState, NoMatch, SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
-import { Button } from '../../../ui/inputs/Button.tsx'
-import { later } from '../../../ui/part.tsx'
-import type { DataTable, WidthFrom } from '../../../ui/table/DataTable.tsx'
-import { groupingOf, groupingSaid, groupOf, keyOf, type ServerGrouping } from './grouping.ts'
-import css from './GroupedServers.module.css'
+import type { ListSearch } from '../../lib/list-search.ts'
+import type { SetSearch } from '../../lib/router.ts'
+import { sentence } from '../../lib/text.ts'
+import { count } from '../../lib/units.ts'
+import { ErrorState, NoMatch, SkeletonRows, Stale } from '../../ui/feedback/States.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { later } from '../../ui/part.tsx'
+import type { DataTableProps, WidthFrom } from '../../ui/table/DataTable.tsx'
+import { type Grouped, groupingOf, groupingSaid, groupOf, type Groups, keyOf } from './grouping.ts'
+import css from './GroupedList.module.css'
 import { type OfGroups, OneGroup } from './OneGroup.tsx'
 
-const BulkBar = later(() => import('../../../ui/table/BulkBar.tsx'))
+const BulkBar = later(() => import('../../ui/table/BulkBar.tsx'))
 
 /** Headings at first, and how many more each press of the button adds. */
 const portion = 100
-/** Most groups that are opened at once: each shows a page of its servers. */
+/** Most groups that are opened at once: each shows a page of its items. */
 const mostOpened = 10
 
-interface GroupedServersProps {
+export interface GroupedProps<T extends Grouped> extends Pick<OfGroups<T>, 'itemsOf'> {
   /** What the URL says to group by. */
   by: string
   search: ListSearch
   setSearch: SetSearch<ListSearch>
   /** What the list shows when it isn't grouped. */
-  table: ComponentProps<typeof DataTable<ListedServer>> & Pick<OfGroups, 'selection'>
-  /** The chosen servers. */
-  chosen: readonly ListedServer[]
-  remember: OfGroups['remember']
+  table: DataTableProps<T> & Pick<OfGroups<T>, 'selection'>
+  /** The chosen items. */
+  chosen: readonly T[]
+  remember: OfGroups<T>['remember']
+}
+interface GroupedListProps<T extends Grouped> extends GroupedProps<T>, Pick<OfGroups<T>, 'kind'> {
+  /** The query for the groups of a list. */
+  groupsOf: (
+    by: string,
+    search: ListSearch,
+  ) => Pick<UseQueryOptions<Groups>, 'queryKey' | 'queryFn'>
 }
 
 /**
- * The list of servers in groups: a heading for each, and below it the servers of those that are
- * open, in pages of their own. So a list of ten thousand servers costs as many rows as are looked
- * at, and each count is that of the whole group.
+ * A list in groups: a heading for each, and below it the items of those that are open, in pages of
+ * their own. So a list of ten thousand servers costs as many rows as are looked at, and each count
+ * is that of the whole group.
  */
-export function GroupedServers(props: GroupedServersProps) {
-  const { by, setSearch } = props
-  const grouping = groupingOf(by)
+export function GroupedList<T extends Grouped>(props: GroupedListProps<T>) {
+  const { kind, by, setSearch } = props
+  const grouping = groupingOf(kind.list, by)
   return grouping === null ? (
     <ErrorState
       boxed
-      error={new Error(`Servers can't be grouped by ${by}.`)}
+      error={new Error(`${sentence(kind.list.nouns[1])} can't be grouped by ${by}.`)}
       onRetry={() => setSearch({ group: undefined })}
     />
   ) : (
-    <Grouped key={by} {...props} grouping={grouping} />
+    <InGroups key={by} {...props} grouping={grouping} />
   )
 }
 
-function Grouped({
+function InGroups<T extends Grouped>({
+  kind,
+  groupsOf,
+  itemsOf,
   grouping,
   by,
   search,
@@ -63,10 +72,11 @@ function Grouped({
   table,
   chosen,
   remember,
-}: GroupedServersProps & { grouping: ServerGrouping }) {
-  const asked = { query: { by, ...narrowingOf(serverList, search) } }
+}: GroupedListProps<T> & { grouping: Grouping }) {
+  const [one, many] = kind.list.nouns
+  const said = groupingSaid(kind, grouping)
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
-    ...query(serverGroups, asked),
+    ...groupsOf(by, search),
     placeholderData: keepPreviousData,
   })
   const [most, setMost] = useState(portion)
@@ -76,12 +86,12 @@ function Grouped({
   /** How many of each group are chosen. */
   const chosenIn = useMemo(() => {
     const counts = new Map<string, number>()
-    for (const server of chosen) {
-      const key = keyOf(groupOf(grouping, server))
+    for (const item of chosen) {
+      const key = keyOf(groupOf(kind, grouping, item))
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
     return counts
-  }, [grouping, chosen])
+  }, [kind, grouping, chosen])
   const { selection, bulk, ...ofGroups } = table
   const columns = useWidths(table)
   const onRetry = () => void refetch()
@@ -100,7 +110,7 @@ function Grouped({
     return (
       <div className={css['groups']}>
         {table.filtered && table.onReset ? (
-          <NoMatch what="No server" onReset={table.onReset} />
+          <NoMatch what={`No ${one}`} onReset={table.onReset} />
         ) : (
           table.empty
         )}
@@ -111,10 +121,10 @@ function Grouped({
   const keys = shown.map(({ value }) => keyOf(value))
   const left = data.items.length - shown.length
   return (
-    <section aria-label={`Servers by ${groupingSaid(grouping)}`}>
+    <section aria-label={`${sentence(many)} by ${said}`}>
       <div className={css['bar']}>
         <span aria-live="polite">
-          {counted(data.total, 'group')} by {groupingSaid(grouping)}
+          {counted(data.total, 'group')} by {said}
         </span>
         <span className="row right">
           <Button
@@ -149,6 +159,8 @@ function Grouped({
               onOpen={(on) => openOnly(on ? [...open, key] : [...open].filter((k) => k !== key))}
               chosen={chosenIn.get(key) ?? 0}
               of={{
+                kind,
+                itemsOf,
                 grouping,
                 search,
                 table: { ...ofGroups, columns },
@@ -184,10 +196,10 @@ function Grouped({
 }
 
 /**
- * The columns, as wide in each group as the servers of the whole list need, so that the columns of
+ * The columns, as wide in each group as the items of the whole list need, so that the columns of
  * the groups are in line.
  */
-function useWidths({ rows, columns }: GroupedServersProps['table']) {
+function useWidths<T extends Grouped>({ rows, columns }: GroupedProps<T>['table']) {
   // Only the first rows: other columns render every row again.
   const [all, setAll] = useState(rows)
   if (all === undefined && rows !== undefined) setAll(rows)
@@ -199,8 +211,7 @@ function useWidths({ rows, columns }: GroupedServersProps['table']) {
           ? column
           : {
               ...column,
-              width: (from: WidthFrom, own: readonly ListedServer[]) =>
-                width(from, [...all, ...own]),
+              width: (from: WidthFrom, own: readonly T[]) => width(from, [...all, ...own]),
             }
       }),
     [columns, all],

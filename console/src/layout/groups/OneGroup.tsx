@@ -1,77 +1,89 @@
-import { useQuery } from '@tanstack/react-query'
-import {
-  type ComponentProps,
-  type KeyboardEvent,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { useQuery, type UseQueryOptions } from '@tanstack/react-query'
+import { type KeyboardEvent, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { findingKinds } from '#contract/findings/kinds.ts'
-import type { ListedServer } from '#contract/servers/server.ts'
+import type { Grouping } from '#contract/labels/grouping.ts'
+import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
-import { queryClient } from '../../../api/query.ts'
-import { everyPage } from '../../../lib/every-page.ts'
-import type { ListSearch } from '../../../lib/list-search.ts'
-import { reasonOf } from '../../../lib/reason.ts'
-import { findingTones } from '../../../ui/feedback/finding-tones.ts'
-import { ErrorState, Stale } from '../../../ui/feedback/States.tsx'
-import { StatusDot } from '../../../ui/feedback/Status.tsx'
-import { toast } from '../../../ui/feedback/toast.ts'
-import { IconButton } from '../../../ui/inputs/Button.tsx'
-import { Checkbox } from '../../../ui/inputs/Choices.tsx'
-import { DataTable } from '../../../ui/table/DataTable.tsx'
-import { Pager } from '../../../ui/table/Pager.tsx'
-import type { Selection } from '../../../ui/table/selection.ts'
-import { serversQuery } from '../server-queries.ts'
+import { queryClient } from '../../api/query.ts'
+import { everyPage } from '../../lib/every-page.ts'
+import type { ListSearch } from '../../lib/list-search.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { sentence } from '../../lib/text.ts'
+import { findingTones } from '../../ui/feedback/finding-tones.ts'
+import { ErrorState, Stale } from '../../ui/feedback/States.tsx'
+import { StatusDot } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { IconButton } from '../../ui/inputs/Button.tsx'
+import { Checkbox } from '../../ui/inputs/Choices.tsx'
+import { DataTable, type DataTableProps } from '../../ui/table/DataTable.tsx'
+import { Pager } from '../../ui/table/Pager.tsx'
+import type { Selection } from '../../ui/table/selection.ts'
 import {
+  countOf,
+  type Group,
+  type Grouped,
+  type GroupedKind,
   groupOf,
   hrefOf,
   keyOf,
   nameOf,
   searchOf,
-  type ServerGroup,
-  type ServerGrouping,
 } from './grouping.ts'
-import css from './GroupedServers.module.css'
+import css from './GroupedList.module.css'
 
 const perPage = 50
-const idOf = (server: ListedServer): string => server.id
 const tooLong = new Error('The filter by labels leaves no room for the label of this group.')
 
+const idOf = ({ id }: Grouped): string => id
+
 /** What all groups of a list share. */
-export interface OfGroups {
-  grouping: ServerGrouping
+export interface OfGroups<T extends Grouped> {
+  kind: GroupedKind<T>
+  /** The query for a page of the list. */
+  itemsOf: (
+    search: ListSearch,
+  ) => Pick<
+    UseQueryOptions<Page<T>>,
+    'queryKey' | 'queryFn' | 'placeholderData' | 'structuralSharing'
+  >
+  grouping: Grouping
   search: ListSearch
   /** What the tables of all groups have in common. */
-  table: Omit<ComponentProps<typeof DataTable<ListedServer>>, 'bulk' | 'selection'>
-  /** The chosen servers of all groups. */
-  chosen: readonly ListedServer[]
+  table: Omit<DataTableProps<T>, 'bulk' | 'selection'>
+  /** The chosen items of all groups. */
+  chosen: readonly T[]
   selection: Selection
-  /** Keeps servers that are chosen without having been shown. */
-  remember: (servers: readonly ListedServer[]) => void
+  /** Keeps items that are chosen without having been shown. */
+  remember: (items: readonly T[]) => void
 }
 
-interface OneGroupProps {
-  group: ServerGroup
+interface OneGroupProps<T extends Grouped> {
+  group: Group
   isOpen: boolean
   onOpen: (isOpen: boolean) => void
-  /** Number of its servers that are chosen. */
+  /** Number of its items that are chosen. */
   chosen: number
-  of: OfGroups
+  of: OfGroups<T>
 }
 
-/** A group's heading, and its servers if it is open. */
-export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
-  const { grouping, search, table, selection, remember } = of
-  const servers = counted(group.servers, 'server')
+/** A group's heading, and its items if it is open. */
+export function OneGroup<T extends Grouped>({
+  group,
+  isOpen,
+  onOpen,
+  chosen,
+  of,
+}: OneGroupProps<T>) {
+  const { kind, itemsOf, grouping, search, table, selection, remember } = of
+  const [one, many] = kind.list.nouns
+  const size = countOf(kind.list, group)
+  const items = counted(size, one, many)
   const id = useId()
-  const name = nameOf(grouping, group)
+  const name = nameOf(kind, grouping, group)
   const own = searchOf(grouping, group.value, search)
   const [page, setPage] = useState(1)
   const answer = useQuery({
-    ...serversQuery({ ...(own ?? search), page: String(page), size: String(perPage) }),
+    ...itemsOf({ ...(own ?? search), page: String(page), size: String(perPage) }),
     enabled: isOpen && own !== null,
   })
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = answer
@@ -81,16 +93,16 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
     () => selectionOf(selection, data?.items ?? [], remember),
     [selection, data, remember],
   )
-  // Exactly these are the servers of the group, as far as they were read.
+  // Exactly these are the items of the group, as far as they were read.
   const all = data !== undefined && data.total === shown.length ? shown : tick.known
-  const isAll = all.length === group.servers && all.every((one) => selection.has(one))
+  const isAll = all.length === size && all.every((key) => selection.has(key))
   const onRetry = () => void refetch()
   return (
     <section className={css['group']} aria-labelledby={`${id}-name`}>
       <div className={css['head']}>
         <Checkbox
           hideLabel
-          label={`Select all of ${name}: ${servers}`}
+          label={`Select all of ${name}: ${items}`}
           checked={isAll || tick.isBusy}
           indeterminate={chosen > 0 && !isAll && !tick.isBusy}
           disabled={own === null}
@@ -99,7 +111,7 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
         <IconButton
           size="small"
           icon={isOpen ? 'chevron-down' : 'chevron-right'}
-          label={`Servers of ${name}`}
+          label={`${sentence(many)} of ${name}`}
           aria-expanded={isOpen}
           aria-controls={id}
           data-group=""
@@ -107,9 +119,9 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
           onKeyDown={walk}
         />
         <h2 className={css['name']} id={`${id}-name`}>
-          <a href={hrefOf(grouping, group, search)}>{name}</a>
+          <a href={hrefOf(kind, grouping, group, search)}>{name}</a>
         </h2>
-        <span className={css['count']}>{servers}</span>
+        <span className={css['count']}>{items}</span>
         {group.finding && (
           <span className={css['finding']}>
             <StatusDot tone={findingTones[group.finding.severity]} why={group.finding.reason}>
@@ -135,7 +147,7 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
                 isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />
               }
               filtered={false}
-              empty={<p className={css['none']}>No server is in this group any more.</p>}
+              empty={<p className={css['none']}>No {one} is in this group any more.</p>}
               onFirstPage={(data?.total ?? 0) > 0 && (() => setPage(1))}
               foot={
                 data !== undefined &&
@@ -144,7 +156,7 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
                     page={page}
                     perPage={perPage}
                     total={data.total}
-                    plural="servers"
+                    plural={many}
                     onPage={setPage}
                   />
                 )
@@ -157,13 +169,13 @@ export function OneGroup({ group, isOpen, onOpen, chosen, of }: OneGroupProps) {
 }
 
 /**
- * The selection as one table shows it: its tick for the page leaves the servers of others alone, and
- * the page remembers the servers that are chosen in it.
+ * The selection as one table shows it: its tick for the page leaves the items of others alone, and
+ * the page remembers the items that are chosen in it.
  */
-function selectionOf(
+function selectionOf<T extends Grouped>(
   selection: Selection,
-  shown: readonly ListedServer[],
-  remember: OfGroups['remember'],
+  shown: readonly T[],
+  remember: OfGroups<T>['remember'],
 ): Selection {
   const own = new Set(shown.map(idOf))
   return {
@@ -192,15 +204,15 @@ function walk(event: KeyboardEvent<HTMLElement>): void {
   all[Math.max(0, Math.min(all.length - 1, to))]?.focus()
 }
 
-/** Chooses all servers of a group, of all pages, or none of them. */
-function useTick(
-  { value }: ServerGroup,
+/** Chooses all items of a group, of all pages, or none of them. */
+function useTick<T extends Grouped>(
+  { value }: Group,
   own: ListSearch | null,
-  { grouping, chosen, selection, remember }: OfGroups,
+  { kind, itemsOf, grouping, chosen, selection, remember }: OfGroups<T>,
 ) {
   const [known, setKnown] = useState<readonly string[]>([])
   const [isBusy, setBusy] = useState(false)
-  // The user may choose others while the servers of this group are read.
+  // The user may choose others while the items of this group are read.
   const latest = useRef(selection)
   useLayoutEffect(() => {
     latest.current = selection
@@ -211,14 +223,14 @@ function useTick(
       const key = keyOf(value)
       const mine = new Set([
         ...known,
-        ...chosen.flatMap((one) => (keyOf(groupOf(grouping, one)) === key ? [one.id] : [])),
+        ...chosen.flatMap((one) => (keyOf(groupOf(kind, grouping, one)) === key ? [one.id] : [])),
       ])
       return selection.set([...selection.keys].filter((id) => !mine.has(id)))
     }
     setBusy(true)
     try {
       const all = await everyPage((at) =>
-        queryClient.fetchQuery(serversQuery({ ...own, page: String(at), size: undefined })),
+        queryClient.fetchQuery<Page<T>>(itemsOf({ ...own, page: String(at), size: undefined })),
       )
       const ids = all.map(idOf)
       remember(all)
