@@ -210,6 +210,23 @@ describe('servers are not chosen', () => {
     })
   })
 
+  test('a server that can not get the image says why, if nothing else is in its way', () => {
+    const [kept, busy] = [
+      server('kept'),
+      server('busy', { cluster: { id: 'c', name: 'web' } }),
+    ] as const
+    const otherImage = new Map([kept, busy].map(({ id }) => [id, 'another image']))
+    const choice = chooseServers(
+      [server('free'), kept, busy],
+      wish({ control_plane: role(1), otherImage }),
+    )
+    expect(names(choice)).toEqual([['free']])
+    expect(choice.left.map(({ reason }) => reason)).toEqual([
+      'another image',
+      'in a cluster already',
+    ])
+  })
+
   test('of a server that suits no role, the reasons of both are told', () => {
     const choice = chooseServers(
       [server('x')],

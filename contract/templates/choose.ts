@@ -42,6 +42,8 @@ export interface Wish {
   readonly isSpread: boolean
   /** Without it any version will do. */
   readonly talosVersion?: string | undefined
+  /** Why servers can't get the image that is asked for, by their ids. */
+  readonly otherImage?: ReadonlyMap<string, string> | undefined
 }
 
 /** The fields of a server that the choice reads. */
@@ -97,13 +99,16 @@ const atLeast = (has: number, unit: string, least: number): string =>
   `${has} ${unit}, at least ${least}`
 
 /** Why a server can't be used by any role; null if it can. */
-function unusable(server: Choosable, talosVersion: string | undefined): string | null {
+function unusable(
+  server: Choosable,
+  { talosVersion, otherImage }: Pick<Wish, 'talosVersion' | 'otherImage'>,
+): string | null {
   if (server.cluster !== null) return 'in a cluster already'
   if (server.quarantine) return 'in quarantine'
   if (server.finding?.severity === 'down') return 'an open finding says that it is down'
   if (server.operation_id !== null) return 'an operation runs on it'
   const verdict = canJoinCluster(server, talosVersion)
-  return verdict.ok ? null : verdict.reason
+  return verdict.ok ? (otherImage?.get(server.id) ?? null) : verdict.reason
 }
 
 /** The disk for Talos and why; a string says why there is none. */
@@ -258,11 +263,11 @@ export function chooseServers<S extends Choosable>(
   wish: Wish,
   clusters = 1,
 ): Choice<S> {
-  const { control_plane, worker, isSpread, talosVersion } = wish
+  const { control_plane, worker, isSpread } = wish
   const suiting: Record<ClusterRole, Suitable<S>[]> = { control_plane: [], worker: [] }
   const out: { reason: string; server: S }[] = []
   for (const server of servers) {
-    const reason = unusable(server, talosVersion)
+    const reason = unusable(server, wish)
     if (reason !== null) {
       out.push({ reason, server })
       continue

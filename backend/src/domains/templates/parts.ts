@@ -24,7 +24,7 @@ export interface TemplateParts extends Platform {
   /** The id of the store with this name; null if there is none. */
   readonly storeNamed: (name: string) => Promise<string | null>
   readonly versions: OfferedVersions
-  readonly installers: Pick<Installers, 'demandBuildable'>
+  readonly installers: Pick<Installers, 'demandBuildable' | 'schematic'>
   /** The cluster as the API shows it. @throws Problem not_found */
   readonly shown: (id: string) => Promise<Cluster>
   /**

@@ -24,6 +24,7 @@ import type {
   PlannedClusters,
   TemplatePlan,
 } from '#contract/templates/templates.ts'
+import { otherImages } from './images.ts'
 import type { TemplateParts } from './parts.ts'
 import { judgeVersions } from './versions.ts'
 
@@ -196,6 +197,7 @@ export async function planClusters(
       isSpread: spread_over_racks,
       // Of a version that is gone nothing can be said about a server.
       ...(versions.problem === null && { talosVersion: versions.talos_version }),
+      otherImage: await otherImages(parts.installers, template, servers),
     },
     asked.clusters.length,
   )

@@ -3,6 +3,7 @@ import { clusterDelete, clusterGet, clusterKubeconfig } from '#contract/clusters
 import { operationCancel } from '#contract/operations.ts'
 import { serverConfirm, serverRemove } from '#contract/servers/servers.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { templatePlan } from '#contract/templates/templates.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTests, spread } from '../../../../../tools/testing/length.ts'
 import { claimNow, isQuiet } from '../../../testing/engine.ts'
@@ -75,6 +76,22 @@ describe.concurrent('leaving a cluster', () => {
         () => world.server(nodes[0]!.id),
         (s) => s.eligibility.every((check) => check.ok),
       )
+      // It keeps that Talos, so it is not chosen for another image.
+      const reasonsWith = async (extensions: string[]) =>
+        (
+          await admin.call(templatePlan, {
+            body: {
+              datacenter_id: fit.datacenter!.id,
+              clusters: [{ name: 'other' }],
+              template: { name: 'other', extensions },
+            },
+          })
+        ).answer!.left.flatMap(({ reason, servers }) =>
+          servers.some(({ id }) => id === fit.id) ? [reason] : [],
+        )
+      const kept = 'Talos is installed with another image, and is kept'
+      expect(await reasonsWith(['siderolabs/gvisor'])).toEqual([kept])
+      expect(await reasonsWith([])).not.toContain(kept)
       const again = await world.create([fit])
       const made = await world.ended(again.operation.id)
       expect(made.status).toBe('done')

@@ -62,10 +62,11 @@ function Asked({
 }: Omit<ByNeedProps, 'source'> & { template: NewTemplate | undefined }) {
   const base = baseOf(template)
   const [answer, setAnswer] = useState<PlannedClusters | null>(null)
-  const { name, datacenterId, kubernetes } = draft
+  const { name, datacenterId, kubernetes, leftOut } = draft
   const form = useForm({
     initial: needOf(base),
-    read: (need) => readNeed(base, need, { name, datacenterId, kubernetes, talos: talosVersion }),
+    read: (need) =>
+      readNeed(base, need, { name, datacenterId, kubernetes, leftOut, talos: talosVersion }),
     send: (body) => call(templatePlan, { body }),
     done: (planned) => {
       setAnswer(planned)

@@ -5,7 +5,13 @@ import { NewTemplate } from '#contract/templates/templates.ts'
 import { baseOf, chosenOf, disksLabel, type Need, needOf, readNeed, whyOf } from './need.ts'
 
 const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`
-const cluster = { name: 'shop-02', datacenterId: id(1), talos: 'v1.13.9', kubernetes: '' }
+const cluster = {
+  name: 'shop-02',
+  datacenterId: id(1),
+  talos: 'v1.13.9',
+  kubernetes: '',
+  leftOut: [] as string[],
+}
 const patch = { name: 'sysctls', weight: 100, labels: {}, body: 'machine: {}' }
 const template = z.parse(NewTemplate, {
   name: 'shop',
@@ -77,6 +83,16 @@ test('a person changes the needs; further rules of disks stay', () => {
     workers: { count: 7, needs: { memory_gib: 64, disks: [{ count: 2, type: 'NVME' }] }, patch },
   })
   expect(read.ok && 'cores' in read.body.template!.control_planes!.needs!).toBe(false)
+})
+
+test('the image of the template is asked for, unless it is left out', () => {
+  const image = { extensions: ['siderolabs/gvisor'], kernel_args: [] }
+  const of = (leftOut: string[]) => {
+    const read = readNeed({ ...base, ...image }, needOf(base), { ...cluster, leftOut })
+    return read.ok && read.body.template
+  }
+  expect(of([])).toMatchObject(image)
+  expect(of(['extensions'])).not.toHaveProperty('extensions')
 })
 
 test('without a template three control planes are asked for, on any servers', () => {

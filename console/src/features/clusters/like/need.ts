@@ -1,5 +1,6 @@
 /** The form "Choose by need": its values, the plan that it asks for, and the servers of the plan. */
 import type { Server } from '#contract/servers/servers.ts'
+import type { SettingsPart } from '#contract/templates/first-settings.ts'
 import { type DiskRule, diskRuleSaid } from '#contract/templates/needs.ts'
 import {
   type NewTemplate,
@@ -28,10 +29,16 @@ export interface Need {
   spread: boolean
 }
 
+/** What the form asks for and doesn't show comes from the template: its disks and its image. */
+export type Base = Pick<
+  NewTemplate,
+  'control_planes' | 'workers' | 'spread_over_racks' | 'extensions' | 'kernel_args'
+>
+
 const text = (n: number | undefined): string => (n === undefined ? '' : String(n))
 
 /** Without a template: three control planes that any server may be. */
-const anything: Pick<NewTemplate, 'control_planes' | 'workers' | 'spread_over_racks'> = (() => {
+const anything: Base = (() => {
   const any: Wish = {
     needs: { disks: [] },
     install_disk: { prefer: 'smallest' },
@@ -44,7 +51,6 @@ const anything: Pick<NewTemplate, 'control_planes' | 'workers' | 'spread_over_ra
     spread_over_racks: true,
   }
 })()
-export type Base = typeof anything
 
 export const baseOf = (template: NewTemplate | undefined): Base => template ?? anything
 
@@ -117,7 +123,9 @@ function roleOf(base: Base, need: Need, role: Role): object {
 export function readNeed(
   base: Base,
   need: Need,
-  cluster: Pick<Draft, 'name' | 'datacenterId' | 'kubernetes'> & { readonly talos: string },
+  cluster: Pick<Draft, 'name' | 'datacenterId' | 'kubernetes' | 'leftOut'> & {
+    readonly talos: string
+  },
 ): Read<z.input<typeof TemplatePlan>> {
   const template = {
     // The plan isn't saved; a template needs a name.
@@ -125,6 +133,11 @@ export function readNeed(
     control_planes: roleOf(base, need, 'control_planes'),
     workers: roleOf(base, need, 'workers'),
     spread_over_racks: need.spread,
+    // A server that can't get the image is not chosen.
+    ...(!cluster.leftOut.includes('extensions' satisfies SettingsPart) && {
+      ...(base.extensions && { extensions: base.extensions }),
+      ...(base.kernel_args && { kernel_args: base.kernel_args }),
+    }),
   }
   const read = readBy(TemplatePlan, {
     template,
