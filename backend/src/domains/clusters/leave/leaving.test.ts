@@ -83,7 +83,7 @@ describe.concurrent('leaving a cluster', () => {
             body: {
               datacenter_id: fit.datacenter!.id,
               clusters: [{ name: 'other' }],
-              template: { name: 'other', extensions },
+              template: { name: 'other', talos_version: 'v1.13.9', extensions },
             },
           })
         ).answer!.left.flatMap(({ reason, servers }) =>
