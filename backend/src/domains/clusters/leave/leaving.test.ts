@@ -74,7 +74,8 @@ describe.concurrent('leaving a cluster', () => {
       }
       const fit = await world.until(
         () => world.server(nodes[0]!.id),
-        (s) => s.eligibility.every((check) => check.ok),
+        // The contacts read what is installed when they find it in maintenance, if not before.
+        (s) => s.talos.installed !== null && s.eligibility.every((check) => check.ok),
       )
       // It keeps that Talos, so it is not chosen for another image.
       const reasonsWith = async (extensions: string[]) =>
