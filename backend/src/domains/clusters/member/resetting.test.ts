@@ -24,6 +24,16 @@ const { admin } = world
 const ready = (nodes: readonly Server[]) => readied(world, nodes)
 const reset = (node: Server, body: { keep_workload_disks?: boolean } = {}) =>
   admin.call(serverReset, { params: { id: node.id }, body })
+/**
+ * The server stops to answer before the reset is sent, and after the request was accepted: it is
+ * refused once a contact has noticed the silence.
+ */
+const silentAfterReset = (node: Server) =>
+  world.alone(async () => {
+    const { operation } = (await reset(node)).answer!
+    await addFault(world.machine(node), { kind: 'refuse', port: 'apid' })
+    return operation
+  })
 const isAccepted = ({ answer }: Awaited<ReturnType<typeof reset>>) => answer !== undefined
 const dark = (node: Server) => powerOff(world, node)
 const promise = (node: Server) => promiseCapacity(world, node)
@@ -374,8 +384,7 @@ describe.concurrent('removing a server from a cluster', () => {
         )
       // The server is silent at first. When it answers again, another control plane is down, so
       // etcd's majority is checked again and the reset waits.
-      await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
-      const { operation } = (await reset(second)).answer!
+      const operation = await silentAfterReset(second)
       await waitsBy(operation.id, 'does not answer')
       await world.machine(third).lifecycle.powerOff()
       await clearFaults(world.machine(second))
@@ -403,12 +412,7 @@ describe.concurrent('removing a server from a cluster', () => {
         (c) => c.status === 'ready',
       )
       // A forced deletion waits for no reset.
-      // The server stops to answer before the reset is sent, and after the request was accepted.
-      const doomed = await world.alone(async () => {
-        const { operation } = (await reset(third)).answer!
-        await addFault(world.machine(third), { kind: 'refuse', port: 'apid' })
-        return operation
-      })
+      const doomed = await silentAfterReset(third)
       const deletion = await admin.call(clusterDelete, {
         params: { id: cluster.id },
         query: { force: 'true' },
