@@ -105,8 +105,8 @@ export const startInstallation = (options: InstallationOptions = {}): Promise<In
 let shared: Promise<Installation> | undefined
 /**
  * The installation of this worker, with 12 servers, for test files that make no cluster, choose no
- * columns of a list for the admin, and tolerate what other files have left: patches, labels, racks
- * with servers, users, a commitment. `stop` only searches it for secrets; it ends with the run.
+ * columns of a list, and tolerate what other files have left: patches, users, a commitment. `stop`
+ * only searches it for secrets; it ends with the run.
  */
 export const sharedInstallation = (): Promise<Installation> =>
   (shared ??= begin(mkdtempSync(join(inject('template').shared, 'sy-')), {

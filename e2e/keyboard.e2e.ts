@@ -2,10 +2,9 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { longTests } from '../tools/testing/length.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open } from './browser.ts'
-import { admin, type Installation, sharedInstallation, startInstallation } from './installation.ts'
+import { admin, type Installation, startInstallation } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'
 
 const name = 'poz-keys-01'
@@ -23,11 +22,7 @@ let walkTo: Keys['walkTo']
 let servers: Server[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([
-    // In the full run it makes a cluster, which other files would meet.
-    longTests ? startInstallation({ speed: 20 }) : sharedInstallation(),
-    launch(),
-  ])
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
   servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   )

@@ -2,7 +2,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverGet, serverList, type ListedServer } from '#contract/servers/servers.ts'
-import { userCreate } from '#contract/users.ts'
 import { longTests } from '../tools/testing/length.ts'
 import {
   closePages,
@@ -14,7 +13,7 @@ import {
   signIn,
   widths,
 } from './browser.ts'
-import { type Installation, sharedInstallation } from './installation.ts'
+import { type Installation, startInstallation } from './installation.ts'
 import { rowAction } from './screens/acts.ts'
 
 let installation: Installation
@@ -24,13 +23,13 @@ let errors: string[]
 let servers: readonly ListedServer[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 3, speed: 20 }),
+    launch(),
+  ])
   servers = (await installation.call(serverList, { query: { sort: 'name' } })).items
   ;({ page, errors } = await open(browser, installation.url))
-  // It shows another column, which the list keeps for its user.
-  const person = { email: 'labels@steelyard.demo', password: 'every label has its place' }
-  await installation.call(userCreate, { body: { ...person, name: 'Lara Label', role: 'admin' } })
-  await signIn(page, person)
+  await signIn(page)
 }, 120_000)
 afterAll(async () => {
   await closePages()

@@ -2,9 +2,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rack, rackList, serverPlace, serverUnplace } from '#contract/racks/racks.ts'
-import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
-import { type Installation, sharedInstallation } from './installation.ts'
+import { type Installation, startInstallation } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { looks } from './testing/looks.ts'
 
@@ -17,10 +17,17 @@ let servers: Server[]
 let rack: Rack
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([sharedInstallation(), launch()])
-  const all = (await installation.call(serverList, { query: { sort: 'name' } })).items
-  const ofSites = Map.groupBy(all, ({ datacenter }) => datacenter!.id)
-  servers = [...ofSites.values()].find(({ length }) => length >= 4)!.slice(0, 4)
+  ;[installation, browser] = await Promise.all([
+    startInstallation({ servers: 4, speed: 20 }),
+    launch(),
+  ])
+  const { call } = installation
+  const all = (await call(serverList, { query: {} })).items
+  const site = all.find(({ datacenter }) => datacenter !== null)!.datacenter!
+  for (const { id, datacenter } of all)
+    if (datacenter?.id !== site.id)
+      await call(serverUpdate, { params: { id }, body: { datacenter_id: site.id } })
+  servers = (await call(serverList, { query: { sort: 'name' } })).items
   ;({ page, errors } = await open(browser, installation.url))
   await signIn(page)
   keys = keysOf(page)
