@@ -333,7 +333,12 @@ test('a cluster is made from a template, and another one like it on other server
   )
   expect(second.clusters![0]!.servers.filter((s) => members.has(s.node_id))).toEqual([])
 
-  // A server that joins later is installed with what all others have.
+  // A server that joins later is installed with what all others have, as contacts have read it.
+  const worker = again.servers.find(({ role }) => role === 'worker')!
+  await world.until(
+    () => world.server(worker.node_id),
+    ({ talos }) => talos.schematic === withGvisor,
+  )
   const joining = second.clusters![0]!.servers[1]!
   const change = {
     kind: 'grow' as const,
@@ -349,7 +354,6 @@ test('a cluster is made from a template, and another one like it on other server
   )
   await world.simulator.factory.fault(null)
   const grown = await planOf()
-  const worker = again.servers.find(({ role }) => role === 'worker')!
   expect(grown.checks).toContainEqual({
     check: 'image',
     ok: true,
