@@ -30,16 +30,24 @@ import {
   temporaryFolder,
 } from '../processes.ts'
 
-/** Retries calls whose connection fails or that get the response "try later". */
-export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
+const tryLater = /fetch failed|ECONN|: 503 |: 429 |socket|terminated/
+
+/**
+ * Retries calls whose connection fails or that get the response "try later", or another error that
+ * `also` finds.
+ */
+export async function patiently<T>(
+  ask: () => Promise<T>,
+  withinMs = 30_000,
+  also?: RegExp,
+): Promise<T> {
   for (const end = Date.now() + withinMs; ;) {
     try {
       return await ask()
     } catch (error) {
       const text =
         error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error)
-      if (Date.now() > end || !/fetch failed|ECONN|: 503 |: 429 |socket|terminated/.test(text))
-        throw error
+      if (Date.now() > end || !(tryLater.test(text) || also?.test(text))) throw error
     }
     await pause(50)
   }
