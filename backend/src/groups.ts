@@ -24,7 +24,7 @@ export type GroupReaders<By extends string, Row> = {
   readonly [K in By]: (row: Row) => Named | null
 }
 
-/** A group of which the item has both, or none. */
+/** The group with this value and name; null if the item lacks one of them. */
 export const named = (value: string | null, name = value): Named | null =>
   value === null || name === null ? null : { value, name }
 

@@ -20,7 +20,7 @@ export function listed(names: readonly string[], most = 4): string {
   return enumerated(names)
 }
 
-/** "All 3 servers answer"; of a single one the sentence `one`. */
+/** "All 3 servers answer"; `one` is the sentence for a single one. */
 export const allOf = (n: number, several: string, one: string): string =>
   n === 1 ? one : `All ${n} ${several}`
 

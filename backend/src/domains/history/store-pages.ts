@@ -151,10 +151,10 @@ const plan = (tx: Tx, settings: Settings) =>
   )}`.execute(tx)
 
 /**
- * That a column is this text, in words after which PostgreSQL still sorts by the column. `any` of
- * the first column of an index, or of the only one. `like` of the second, without wildcards: it is
- * answered by the index as well, while before version 17 `any` of a column that is not the first
- * keeps an index from being read in its order.
+ * The condition that a column has this value, written so that PostgreSQL still sorts by the column.
+ * The first column of an index is compared with `any`. The second is compared with `like`, without
+ * wildcards: an index answers it as well, while before version 17 `any` of a later column keeps the
+ * index from being read in its order.
  */
 const isLed = ([column, is]: readonly [Column, string], at: number): Condition =>
   at === 0

@@ -23,6 +23,7 @@ import {
 } from '#contract/templates/templates.ts'
 import { schematicId } from '#talos/schematic/schematic.ts'
 import { addSubnet } from '../subnets/testing.ts'
+import { begins, inAnHour } from '../clusters/testing/scheduled.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 
 const world = await clusterWorld({ servers: 9, seed: 'templates' })
@@ -366,10 +367,13 @@ test('a cluster is made from a template, and another one like it on other server
   })
   expect(stale.problem).toMatchObject({ code: 'stale' })
   // Scheduled, it doesn't join without: nobody would see the other plan.
-  const start = { at: new Date(Date.now() + 1_500).toISOString() }
-  const scheduled = await admin.call(clusterChange, { params: { id }, body: { change, start } })
+  const scheduled = await admin.call(clusterChange, {
+    params: { id },
+    body: { change, start: inAnHour() },
+  })
   const later = scheduled.answer!.operation.id
   await world.simulator.factory.fault({ kind: 'down' })
+  await begins(world, id, later)
   const waiting = await world.until(
     () => world.operation(later),
     ({ reason }) => reason?.startsWith('Waits for the image factory: The image factory') === true,

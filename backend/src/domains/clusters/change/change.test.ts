@@ -13,6 +13,7 @@ import { type Server, serverCommands } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
+import { begins, inAnHour } from '../testing/scheduled.ts'
 import { clusterWorld } from '../testing/world.ts'
 import { changeQueue } from '../parts.ts'
 import { upgradeWorld } from './talos-upgrade/testing.ts'
@@ -126,11 +127,9 @@ test('a step of a worker that waits long says as well which component of a contr
 })
 
 describe('a scheduled change', () => {
-  const later = () => new Date(Date.now() + 3_600_000).toISOString()
-
   test('waits for its time, can be cancelled, and does not block another change', async () => {
     const { operation } = (
-      await admin.call(clusterChange, { params, body: { ...body, start: { at: later() } } })
+      await admin.call(clusterChange, { params, body: { ...body, start: inAnHour() } })
     ).answer!
     const waiting = await world.until(
       () => world.operation(operation.id),
@@ -154,7 +153,7 @@ describe('a scheduled change', () => {
     const { operation } = (
       await admin.call(clusterChange, {
         params,
-        body: { ...body, start: { at: new Date(Date.now() + 1_500).toISOString() } },
+        body: { ...body, start: inAnHour() },
       })
     ).answer!
     const unread = JSON.stringify({ change: { kind: 'of another version' }, confirmed_disks: [] })
@@ -162,6 +161,7 @@ describe('a scheduled change', () => {
       operation.id,
       unread,
     ])
+    await begins(world, cluster.id, operation.id)
     expect(await world.ended(operation.id)).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(/^It did not begin: .*cannot read it/) as string,
@@ -209,9 +209,8 @@ describe('etcd in trouble', () => {
     (await failedOf(...asked))?.message
 
   test('an alarm about different data is never cleared by a defragmentation, says how to come back, and ends a scheduled change before it begins', async () => {
-    const start = { at: new Date(Date.now() + 1_500).toISOString() }
     const { operation: scheduled } = (
-      await admin.call(clusterChange, { params, body: { ...body, start } })
+      await admin.call(clusterChange, { params, body: { ...body, start: inAnHour() } })
     ).answer!
     await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'corrupt' })
     expect(await messageOf(body.change, 'data')).toMatch(
@@ -220,6 +219,7 @@ describe('etcd in trouble', () => {
     expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({
       code: 'transition_refused',
     })
+    await begins(world, params.id, scheduled.id)
     const never = await world.ended(scheduled.id)
     expect(never).toMatchObject({
       status: 'failed',
