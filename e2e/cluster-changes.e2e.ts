@@ -18,7 +18,7 @@ import { templateList } from '#contract/templates/templates.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
-import { makeCluster } from './small-cluster.ts'
+import { makeCluster } from './testing/small-cluster.ts'
 
 let installation: Installation
 let browser: Browser

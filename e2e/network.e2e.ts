@@ -15,7 +15,7 @@ import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/n
 import { userCreate } from '#contract/users.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { subnetsPage } from './subnets-page.ts'
+import { subnetsPage } from './testing/subnets-page.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 
 let installation: Installation

@@ -33,7 +33,7 @@ import { furnishNetwork } from './screens/network.ts'
 import { furnishRare } from './screens/rare.ts'
 import type { RareWorld, Screen, World } from './screens/screen.ts'
 import { screens } from './screens/screens.ts'
-import { walkAsViewer } from './viewer-walk.ts'
+import { walkAsViewer } from './testing/viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */
 const special = {

@@ -10,7 +10,7 @@ import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { scopes } from '#contract/permissions.ts'
 import { type Installation, startInstallation, untilReady } from '../installation.ts'
 import { plant } from '../secrets.ts'
-import { makeCluster } from '../small-cluster.ts'
+import { makeCluster } from '../testing/small-cluster.ts'
 import { python, runBeside, versions } from './generators.ts'
 
 /**

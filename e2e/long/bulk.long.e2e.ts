@@ -6,17 +6,11 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { ccCreate, ccList } from '#contract/marketplace/ccs.ts'
-import {
-  onlyInCluster,
-  serverCommands,
-  serverGet,
-  serverUpdate,
-} from '#contract/servers/servers.ts'
+import { onlyInCluster, serverCommands, serverGet } from '#contract/servers/servers.ts'
 import { versionList } from '#contract/versions.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from '../browser.ts'
 import { type Installation, startInstallation, untilReady } from '../installation.ts'
-import { keysOf } from '../keys.ts'
-import { makeCluster } from '../small-cluster.ts'
+import { makeCluster } from '../testing/small-cluster.ts'
 import { looks } from '../testing/looks.ts'
 
 let installation: Installation
@@ -203,36 +197,9 @@ test('capacity is committed with the same terms: the plan shows them, a refused 
   expect(committed).toHaveLength(3)
 })
 
-test('a reset by keyboard alone needs the number, and refuses a server that has changed since the plan', async () => {
-  const { key, type, focusedIn, tabTo, enter } = keysOf(page)
+test('the plan of a reset names the disk that is wiped', async () => {
   await select([worker.name])
-  await enter(bar().getByRole('button', { name: 'Reset', exact: true }))
-  const title = `Reset to maintenance: ${worker.name}`
-  const submit = dialog(title).getByRole('button', { name: 'Reset to maintenance' })
-  await focusedIn(dialog(title))
-  await plan(title).getByText(worker.install_disk!).waitFor()
+  await bar().getByRole('button', { name: 'Reset', exact: true }).click()
+  await plan(`Reset to maintenance: ${worker.name}`).getByText(worker.install_disk!).waitFor()
   await look('plan of a reset')
-  const number = dialog(title).getByRole('textbox', { name: 'Type the number of servers' })
-  await tabTo(number)
-  await type('2')
-  await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
-  await key('Backspace')
-  await type('1')
-  // The server changes between the plan and the start.
-  await installation.call(serverUpdate, {
-    params: { id: worker.node_id },
-    body: { notes: 'Its fan hums' },
-  })
-  await enter(submit)
-  await dialog(title)
-    .getByRole('alert')
-    .getByText(`${worker.name}: It has changed since it was planned`)
-    .waitFor()
-  // The plan is made again, so the next try is about the server as it is now.
-  await focusedIn(dialog(title))
-  await enter(submit)
-  await page.waitForURL(/\/operations\//)
-  await page.getByText(/^done in/).waitFor()
-  const server = await installation.call(serverGet, { params: { id: worker.node_id } })
-  expect(server).toMatchObject({ status: 'maintenance', cluster: null })
 })

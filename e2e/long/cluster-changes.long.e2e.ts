@@ -12,7 +12,7 @@ import { storeCreate } from '#contract/storage/stores.ts'
 import { versionList } from '#contract/versions.ts'
 import { closePages, inOneStory, launch, open, signIn } from '../browser.ts'
 import { type Installation, startInstallation, untilReady } from '../installation.ts'
-import { makeCluster } from '../small-cluster.ts'
+import { makeCluster } from '../testing/small-cluster.ts'
 
 let installation: Installation
 let browser: Browser

@@ -11,7 +11,7 @@ import { rackList } from '#contract/racks/racks.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../tools/api-client.ts'
-import { admin, demoProcess, isUp } from '../demo-process.ts'
+import { admin, demoProcess, isUp } from '../testing/demo-process.ts'
 
 const { data, start, kill } = await demoProcess()
 

@@ -3,7 +3,7 @@ import { totpBegin, totpConfirm } from '#contract/people/second-factor.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../../tools/api-client.ts'
 import { codeOf } from '../../tools/identity-provider.ts'
-import { admin, demoProcess, isUp } from '../demo-process.ts'
+import { admin, demoProcess, isUp } from '../testing/demo-process.ts'
 
 const { start } = await demoProcess()
 

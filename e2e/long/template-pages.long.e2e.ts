@@ -1,13 +1,14 @@
 /** A cluster is saved as a template, which is shown, used for another cluster and deleted. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { templateCreate, templateList, templateRemove } from '#contract/templates/templates.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from '../browser.ts'
-import { type Installation, startInstallation, twoAlike, untilReady } from '../installation.ts'
+import { type Installation, startInstallation, untilReady } from '../installation.ts'
 import { looks } from '../testing/looks.ts'
+import { makeCluster } from '../testing/small-cluster.ts'
 
 let installation: Installation
 let browser: Browser
@@ -16,23 +17,8 @@ let errors: string[]
 let cluster: Cluster
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([
-    startInstallation({ servers: 8, speed: 20 }),
-    launch(),
-  ])
-  const { call } = installation
-  const [cp, worker] = twoAlike((await call(serverList, { query: {} })).items)
-  ;({ cluster } = await call(clusterCreate, {
-    body: {
-      name: 'shop-01',
-      datacenter_id: cp.datacenter!.id,
-      talos_version: cp.talos.version!,
-      servers: [
-        { node_id: cp.id, role: 'control_plane' },
-        { node_id: worker.id, role: 'worker' },
-      ],
-    },
-  }))
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;({ cluster } = await makeCluster(installation, 'shop-01'))
   ;({ page, errors } = await open(browser, installation.url))
   await signIn(page)
   await untilReady(installation, cluster.id)

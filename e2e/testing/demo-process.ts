@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'vitest'
-import { freeBlock } from '../tools/testing/free-block.ts'
+import { freeBlock } from '../../tools/testing/free-block.ts'
 
 export const admin = { email: 'admin@example.com', password: 'a password for the tests' }
 

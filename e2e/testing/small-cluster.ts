@@ -2,7 +2,7 @@
 import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import type { Installation } from './installation.ts'
+import type { Installation } from '../installation.ts'
 
 /** Creates a cluster of a control plane and a worker, which is not ready yet. */
 export async function makeCluster(
