@@ -199,15 +199,15 @@ test(
   'after a cancel the servers that were not begun stay as they are',
   { timeout: 600_000 },
   async () => {
-    // The first server answers nothing after its reboot.
     const plan = await planned('reboot', workers)
     const [slow, next] = plan.items.map(({ id }) => workers.find((w) => w.id === id)!)
+    // The first server answers nothing from its next boot on.
+    await addFault(world.machine(slow!), { kind: 'refuse', stage: 'booting' })
     const operation = await begin(plan)
     await world.until(
       () => world.operation(operation.id),
       (o) => o.steps[0]!.status !== 'todo',
     )
-    await addFault(world.machine(slow!), { kind: 'refuse' })
     await admin.call(operationCancel, { params: { id: operation.id } })
     const end = await world.ended(operation.id)
     await clearFaults(world.machine(slow!))

@@ -174,7 +174,8 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
         result = await follow(turn, item, begun!)
       }
       if (result === 'waits') return 'waits'
-      if (result === 'half' && item.cluster_id !== null) {
+      // After a cancel the others are not begun because of the cancel, whatever the first reached.
+      if (result === 'half' && item.cluster_id !== null && !turn.isCancelled) {
         const reason = `Not begun, because the cluster has to recover first: ${item.name} was left half way`
         const others = lane.slice(i + 1).filter((one) => one.begun_id === null)
         await job.fence.write((tx) =>
