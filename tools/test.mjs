@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findTestBrowser } from './browsers.mjs'
@@ -162,11 +162,13 @@ if (inFull && spawnSync('promtool', ['--version']).status !== 0)
   skip('metrics with promtool', 'apt-get install prometheus')
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-// Three workers on two processors, here and for the faults, because many of these tests wait for
-// simulated machines and use no processor time meanwhile.
+// More workers than processors, here and for the faults, because many of these tests wait for
+// simulated machines and use no processor time meanwhile. The tests that only the full run has wait
+// longest, but a small machine lacks the memory for more of them at once.
+const hasMemory = totalmem() > 12e9
 const backend = ['backend', 'backend-machines', 'backend-alone']
   .flatMap((name) => ['--project', name])
-  .concat('--maxWorkers', '3')
+  .concat('--maxWorkers', inFull && hasMemory ? '4' : '3')
 suite('backend', node, vitest(...backend), { TEST_STATEMENTS: statements })
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
@@ -206,9 +208,8 @@ if (inFull) {
   const seeds =
     process.env.FAULT_SEEDS ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join()
   console.log(`\nSeeds of the faults: ${seeds}`)
-  // One file at a time, because fifty clusters beside another file would take more memory than a
-  // small machine has.
-  suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '1'), {
+  // One of the files has fifty clusters.
+  suite('faults', node, vitest('--project', 'faults', '--maxWorkers', hasMemory ? '2' : '1'), {
     FAULT_SEEDS: seeds,
     FAULT_MOMENTS: process.env.FAULT_MOMENTS ?? '10',
   })
