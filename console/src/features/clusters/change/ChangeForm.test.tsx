@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operation.ts'
+import { CallError } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query.ts'
 import Defragment from './forms/Defragment.tsx'
 
@@ -113,6 +114,24 @@ test('the change is sent with the digest of the shown plan, and its operation op
     name: 'clusterChange',
     asked: { params: { id: 'c1' }, body: { change: { kind: 'defragment' }, seen: plan.seen } },
   })
+})
+
+test('a plan that is out of date is refused with the reason, and the new one is shown', async () => {
+  const reason = 'The cluster has changed since the plan was made: look at the new plan'
+  const fresh = { ...plan, warnings: ['cp-3 has joined'], seen: '1'.repeat(64) }
+  api.answer = (name) => {
+    if (name === 'clusterPlan') return plan
+    api.answer = () => fresh
+    throw Object.assign(new CallError(reason, { status: 409 }), { code: 'stale' })
+  }
+  show()
+  await userEvent.click(await screen.findByRole('button', { name: 'Defragment etcd' }))
+  await screen.findByText('cp-3 has joined')
+  screen.getByText(`${reason}.`)
+  api.answer = () => ({ operation: { id: 'o1' } })
+  await userEvent.click(screen.getByRole('button', { name: 'Defragment etcd' }))
+  await waitFor(() => expect(api.went).toEqual(['/operations/o1']))
+  expect(api.calls.at(-1)!.asked.body).toMatchObject({ seen: fresh.seen })
 })
 
 test('a scheduled change requires a time', async () => {

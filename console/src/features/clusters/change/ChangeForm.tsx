@@ -34,6 +34,13 @@ interface ChangeFormProps<Values> {
   children?: (form: FormState<Values, ClusterChangeInput>) => ReactNode
 }
 
+interface Planned {
+  readonly change: ClusterChangeInput
+  readonly plan: ClusterPlan
+  /** Why it replaces a plan that was to be started. */
+  readonly moved: string | null
+}
+
 /** The API's error paths begin with `change.`; the form's fields are those of the change. */
 const ofChange = (refused: Readonly<Record<string, string>>) =>
   Object.fromEntries(
@@ -54,15 +61,26 @@ export function ChangeForm<Values extends object>({
   children,
 }: ChangeFormProps<Values>) {
   const { label, text } = kindOf(kind)
-  const [last, setLast] = useState<{ change: ClusterChangeInput; plan: ClusterPlan } | null>(null)
+  const [last, setLast] = useState<Planned | null>(null)
+  /** Why the next plan replaces one that was to be started. */
+  const moved = useRef<string | null>(null)
   const result = useRef<HTMLDivElement>(null)
   const form = useForm<Values, ClusterChangeInput, ClusterPlan>({
     initial,
     read,
     send: (change) => call(clusterPlan, { params: { id: cluster.id }, body: { change } }),
-    done: (plan, change) => setLast({ change, plan }),
+    done: (plan, change) => {
+      setLast({ change, plan, moved: moved.current })
+      moved.current = null
+    },
     at: ofChange,
   })
+  /** The new plan is made at once, and shown with the reason: the old one can't be started. */
+  const planAgain = (reason: string) => {
+    setLast(null)
+    moved.current = reason
+    void form.submit()
+  }
   const submitAtOnce = useEffectEvent(() => void form.submit())
   useEffect(() => {
     if (bare && allowed(clusterPlan).ok) submitAtOnce()
@@ -118,14 +136,14 @@ export function ChangeForm<Values extends object>({
             )}
           </Panel>
         ) : (
-          <PlanView cluster={cluster} plan={shown.plan}>
+          <PlanView cluster={cluster} plan={shown.plan} moved={shown.moved}>
             <StartChange
               key={shown.plan.seen}
               cluster={cluster}
               label={label}
               change={shown.change}
               plan={shown.plan}
-              onStale={() => setLast(null)}
+              onStale={planAgain}
             />
           </PlanView>
         )}

@@ -23,10 +23,13 @@ const shownFirst = 30
 export function PlanView({
   cluster,
   plan,
+  moved,
   children,
 }: {
   cluster: Cluster
   plan: ClusterPlan
+  /** Why it replaces the plan that was to be started; null if it replaces none. */
+  moved: string | null
   children: ReactNode
 }) {
   const { checks, warnings, groups, differences, took_s } = plan
@@ -41,6 +44,7 @@ export function PlanView({
   const passed = checks.length - failed.length
   return (
     <>
+      {moved !== null && <Alert tone="warn">{moved}.</Alert>}
       {failed.length > 0 && (
         <Alert tone="danger">
           <b>This change can't begin now.</b>

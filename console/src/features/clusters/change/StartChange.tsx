@@ -13,6 +13,7 @@ import { refreshClusters } from '../../../api/refresh.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
+import { reasonOf } from '../../../lib/reason.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { zone } from '../../../lib/time/time.ts'
 import { both } from '../../../ui/actions.ts'
@@ -34,8 +35,8 @@ interface StartProps {
   label: string
   change: ClusterChangeInput
   plan: ClusterPlan
-  /** Called if the plan has changed since it was shown. */
-  onStale: () => void
+  /** Called with the reason if the plan has changed since it was shown. */
+  onStale: (reason: string) => void
 }
 
 type Typed = { when: When; at: string }
@@ -79,7 +80,8 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
       await refreshClusters()
       await navigate(paths.operation(operation.id))
     },
-    failed: (failure) => failure instanceof CallError && failure.code === 'stale' && onStale(),
+    failed: (failure) =>
+      failure instanceof CallError && failure.code === 'stale' && onStale(reasonOf(failure)),
     at: (refused) =>
       Object.fromEntries(
         Object.entries(refused).map(([path, sentence]) => [path.replace(/^start\./, ''), sentence]),
