@@ -14,6 +14,12 @@ export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 export const operationsOf = (id: string) =>
   query(operationList, { query: { target: id, per_page: 100 } })
 /**
+ * Operations on a cluster that have not ended. Not part of the newest: a change may wait for weeks
+ * while many others end.
+ */
+export const openOperationsOf = (id: string) =>
+  query(operationList, { query: { target: id, status: 'open', per_page: 100 } })
+/**
  * The health of a cluster. Read again every 15 s while it is shown, because no event reports a
  * machine that stops answering.
  */

@@ -6,10 +6,11 @@ import { operationActions } from '../../../layout/operations/operation-actions.t
 import { paths } from '../../../lib/paths.ts'
 import { until } from '../../../lib/time/time.ts'
 import { useNow } from '../../../lib/time/use-now.ts'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
-import { operationsOf } from '../cluster-queries.ts'
+import { openOperationsOf } from '../cluster-queries.ts'
 import css from '../page/ClusterPage.module.css'
 import { scheduledOf } from './plan.ts'
 
@@ -18,10 +19,10 @@ import { scheduledOf } from './plan.ts'
  * if there are none.
  */
 export default function ScheduledChanges({ cluster }: { cluster: Cluster }) {
-  const { data } = useQuery(operationsOf(cluster.id))
+  const answer = useQuery(openOperationsOf(cluster.id))
   const now = useNow(true)
-  const waiting = scheduledOf(data?.items ?? [])
-  if (waiting.length === 0) return null
+  const waiting = scheduledOf(answer.data?.items ?? [])
+  if (waiting.length === 0) return <Unread what="Scheduled changes" of={answer} />
   const isLater = (o: Operation) => Boolean(o.starts_at) && Date.parse(o.starts_at!) > now
   return (
     <Panel title="Scheduled changes" note={`${waiting.length}`}>
