@@ -13,6 +13,7 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { toast } from '../../ui/feedback/toast.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Many } from './Many.tsx'
 import { MatcherFields } from './MatcherFields.tsx'
@@ -50,8 +51,15 @@ export default function EditRule({ rule }: { rule?: AlertRule }) {
       <Text name="name" label="Name" autoCapitalize="none" />
       <MatcherFields values={values} set={form.set} />
       <Check name="every" label="Notify every channel, including those added later" />
+      {!values.every && <Unread what="The channels" of={channels} />}
       {!values.every && (
-        <Custom name="channel_ids" label="Channels">
+        <Custom
+          name="channel_ids"
+          label="Channels"
+          {...(channels.data?.items.length === 0 && {
+            hint: 'There is no channel yet: add one first',
+          })}
+        >
           <Many
             label="Channels"
             options={(channels.data?.items ?? []).map((c) => ({ value: c.id, text: c.name }))}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { findingKinds, findingSeverities, kindsOfFindings } from '#contract/findings/kinds.ts'
 import { everyCluster, everyDatacenter } from '../../api/every.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { Many } from './Many.tsx'
 import type { MatchersTyped } from './rule-form.ts'
@@ -21,10 +22,10 @@ export function MatcherFields({
   values: MatchersTyped
   set: (change: Partial<MatchersTyped>) => void
 }) {
-  const { data: clusters } = useQuery(everyCluster)
-  const { data: datacenters } = useQuery(everyDatacenter)
-  const sites = (datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code }))
-  const groups = (clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name }))
+  const clusters = useQuery(everyCluster)
+  const datacenters = useQuery(everyDatacenter)
+  const sites = (datacenters.data?.items ?? []).map((d) => ({ value: d.id, text: d.code }))
+  const groups = (clusters.data?.items ?? []).map((c) => ({ value: c.id, text: c.name }))
   return (
     <>
       <Custom name="severities" label="Severities">
@@ -35,6 +36,7 @@ export function MatcherFields({
           onChoose={(chosen) => set({ severities: chosen })}
         />
       </Custom>
+      <Unread what="The clusters" of={clusters} />
       {groups.length > 0 && (
         <Custom name="cluster_ids" label="Clusters" hint="Without a choice: all">
           <Many
@@ -45,6 +47,7 @@ export function MatcherFields({
           />
         </Custom>
       )}
+      <Unread what="The datacenters" of={datacenters} />
       {sites.length > 0 && (
         <Custom name="datacenter_ids" label="Datacenters" hint="Without a choice: all">
           <Many

@@ -27,6 +27,7 @@ import { Command } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import css from './JoinTokens.module.css'
 import { blank, lifetimes, readForm, type Typed } from './token-form.ts'
 
@@ -45,7 +46,7 @@ export default function CreateJoinToken({
   datacenter?: string
 }) {
   const { close } = useDialog()
-  const { data: datacenters } = useQuery(everyDatacenter)
+  const datacenters = useQuery(everyDatacenter)
   const { data: known } = useQuery(knownLabels.server)
   const [made, setMade] = useState<MadeToken | null>(null)
   const form = useForm({
@@ -62,7 +63,7 @@ export default function CreateJoinToken({
   })
   if (made !== null) return <ShownOnce token={made} />
   const { values: typed, read } = form
-  const site = datacenters?.items.find((d) => d.id === typed.datacenter_id)
+  const site = datacenters.data?.items.find((d) => d.id === typed.datacenter_id)
   return (
     <FormDialog
       form={form}
@@ -115,13 +116,14 @@ export default function CreateJoinToken({
           placeholder="Any number"
         />
       </div>
+      <Unread what="The datacenters" of={datacenters} />
       <Choose
         name="datacenter_id"
         label="Datacenter"
         optional
         hint="The datacenter of servers that join with the token."
         none="None yet"
-        options={(datacenters?.items ?? []).map((d) => ({
+        options={(datacenters.data?.items ?? []).map((d) => ({
           value: d.id,
           text: d.code,
           more: d.city_name,

@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
+import { noValue } from '#contract/list.ts'
 import { type Place, placementSaid, rackFaces } from '#contract/racks/placement.ts'
 import { NewPlacement } from '#contract/racks/placing.ts'
 import { type Rack, serverPlace } from '#contract/racks/racks.ts'
 import { type ListedServer, serverRows } from '#contract/servers/servers.ts'
+import { count, counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { readBy } from '../../lib/fields.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { toast } from '../../ui/feedback/toast.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -25,6 +28,9 @@ interface Typed {
 }
 const { Text, Choose } = fieldsFor<Typed>()
 
+/** How many servers are offered: most that a page of the list has. */
+const mostOffered = 1000
+
 const faces = { both: 'Whole depth', front: 'Front half', rear: 'Rear half' } as const
 
 /** Places a server in a rack, or moves one. Only the database learns of it. */
@@ -40,13 +46,20 @@ export default function PlaceDialog({
   place: Partial<Place>
 }) {
   const { close } = useDialog()
-  const { data } = useQuery({
+  const answer = useQuery({
     ...query(serverRows, {
-      query: { datacenter: rack.datacenter.code, fields: 'list', per_page: 1000, sort: 'name' },
+      query: {
+        datacenter: rack.datacenter.code,
+        rack: noValue,
+        fields: 'list',
+        per_page: mostOffered,
+        sort: 'name',
+      },
     }),
     enabled: server === null,
   })
-  const without = (data?.items ?? []).filter((one) => !one.placement)
+  const { data } = answer
+  const without = data?.items ?? []
   const form = useForm({
     initial: {
       server: server?.id ?? '',
@@ -109,6 +122,7 @@ export default function PlaceDialog({
         />
       }
     >
+      {server === null && <Unread what="The servers without a place" of={answer} />}
       {server === null && (
         <Choose
           name="server"
@@ -118,6 +132,10 @@ export default function PlaceDialog({
               ? `Every server of ${rack.datacenter.code} has a place`
               : 'Choose a server'
           }
+          {...(data !== undefined &&
+            data.total > without.length && {
+              hint: `The first ${count(without.length)} of ${counted(data.total, 'server')} without a place. Others are placed by an import, or by the command`,
+            })}
           options={without.map((one) => ({
             value: one.id,
             text: one.name,

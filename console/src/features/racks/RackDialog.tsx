@@ -13,6 +13,7 @@ import { call } from '../../api/client.ts'
 import { readBy } from '../../lib/fields.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { toast } from '../../ui/feedback/toast.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -31,8 +32,8 @@ const { Text, Choose } = fieldsFor<Typed>()
 /** Adds or edits a rack. A rack stays in its datacenter. */
 export default function RackDialog({ edit }: { edit: Rack | null }) {
   const { close } = useDialog()
-  const { data: datacenters } = useQuery(everyDatacenter)
-  const sites = datacenters?.items ?? []
+  const datacenters = useQuery(everyDatacenter)
+  const sites = datacenters.data?.items ?? []
   const form = useForm({
     initial: {
       datacenter_id: edit?.datacenter.id ?? '',
@@ -71,6 +72,7 @@ export default function RackDialog({ edit }: { edit: Rack | null }) {
         )
       }
     >
+      {edit === null && <Unread what="The datacenters" of={datacenters} />}
       {edit === null && (
         <Choose
           name="datacenter_id"

@@ -24,6 +24,7 @@ import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { sentence } from '../../lib/text.ts'
+import { exact } from '../../lib/time/time.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
@@ -140,7 +141,7 @@ function Backups({ search, setSearch }: PageProps) {
         <DataTable
           {...state.table}
           rowKey={(b) => b.id}
-          rowName={(b) => `the backup of ${b.taken_at ?? b.created_at}`}
+          rowName={(b) => `the backup of ${timeOf(b)}`}
           actions={backupActions}
           grows
           empty={
@@ -200,6 +201,8 @@ const copyName = async ({ key }: Backup): Promise<void> => {
   }
 }
 
+const timeOf = ({ taken_at, created_at }: Backup): string => exact(taken_at ?? created_at)
+
 const backupActions = (backup: Backup): Action[] => [
   { label: 'Copy the name of the file', icon: 'copy', run: () => copyName(backup) },
   {
@@ -215,9 +218,9 @@ const backupActions = (backup: Backup): Action[] => [
     can: allowed(backupRemove),
     run: () =>
       confirm({
-        title: 'Remove this backup?',
+        title: 'Remove a backup of Steelyard?',
         label: 'Remove backup',
-        text: 'Its file is removed from the store. This cannot be undone.',
+        text: `That of ${timeOf(backup)}: its file is removed from the store ${backup.store.name}. This cannot be undone.`,
         danger: true,
         act: async () => {
           await call(backupRemove, { params: { id: backup.id } }, { version: backup.version })

@@ -1,15 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { backupCreate, backupList } from '#contract/storage/backups.ts'
 import { no, yes } from '#contract/rule.ts'
-import { storeList, storePlace } from '#contract/storage/stores.ts'
+import { storePlace } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
-import { invalidate, query } from '../../api/query.ts'
+import { invalidate } from '../../api/query.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { everyStore } from '../../layout/storage/every-store.ts'
 import { NoStore } from '../../layout/storage/NoStore.tsx'
 
 interface Typed {
@@ -20,7 +22,8 @@ const { Choose } = fieldsFor<Typed>()
 /** Takes a backup of Steelyard now. The list shows its progress. */
 export default function TakeBackup() {
   const { close } = useDialog()
-  const { data } = useQuery(query(storeList, { query: { per_page: 100 } }))
+  const answer = useQuery(everyStore)
+  const { data } = answer
   const stores = data?.items ?? []
   const form = useForm({
     initial: { store_id: '' },
@@ -55,6 +58,7 @@ export default function TakeBackup() {
         The backup contains the database, the key file and the escrow files, encrypted with
         Steelyard’s passphrase.
       </p>
+      <Unread what="The stores" of={answer} />
       {data?.items.length === 0 ? (
         <NoStore />
       ) : (

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import { no, yes } from '#contract/rule.ts'
-import { storeList } from '#contract/storage/stores.ts'
-import { query } from '../../api/query.ts'
 import { readBy } from '../../lib/fields.ts'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import type { EditScheduleProps } from './schedule.ts'
+import { everyStore } from './every-store.ts'
 import css from './Schedule.module.css'
 import { NoStore } from './NoStore.tsx'
 
@@ -42,7 +42,8 @@ const read = ({ store_id, every_hours, at_hour, keep_count, keep_days, paused }:
  */
 export default function EditSchedule({ of, schedule }: EditScheduleProps) {
   const { close } = useDialog()
-  const { data: stores } = useQuery(query(storeList, { query: { per_page: 100 } }))
+  const answer = useQuery(everyStore)
+  const { data: stores } = answer
   const initial: Typed = {
     store_id: schedule?.store.id ?? '',
     every_hours: String(schedule?.every_hours ?? 24),
@@ -71,6 +72,7 @@ export default function EditSchedule({ of, schedule }: EditScheduleProps) {
         <AsCommand complete={form.read.ok} api={of.curl(form.read.ok ? form.read.body : {})} />
       }
     >
+      <Unread what="The stores" of={answer} />
       {stores?.items.length === 0 ? (
         <NoStore />
       ) : (

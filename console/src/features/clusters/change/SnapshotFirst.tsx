@@ -3,10 +3,12 @@ import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { lastUseFailed, storeOf, unsaved } from '#contract/clusters/changes/snapshot-first.ts'
 import { snapshotScheduleGet } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type Store, storeList } from '#contract/storage/stores.ts'
+import type { Store } from '#contract/storage/stores.ts'
 import { query } from '../../../api/query.ts'
+import { everyStore } from '../../../layout/storage/every-store.ts'
 import { paths } from '../../../lib/paths.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 
 /** The values of the fields about the snapshot before an upgrade. */
@@ -26,7 +28,7 @@ export const snapshotRead = ({ snapshot, store_id }: SnapshotTyped) => ({
 })
 
 export function useStores(): readonly Store[] | undefined {
-  return useQuery(query(storeList, { query: { per_page: 100 } })).data?.items
+  return useQuery(everyStore).data?.items
 }
 
 /** The options of the command. */
@@ -51,11 +53,13 @@ export function SnapshotFirst({
   stores: readonly Store[] | undefined
   values: SnapshotTyped
 }) {
+  const read = useQuery(everyStore)
   const { data } = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   const scheduled = stores?.find(({ id }) => id === data?.schedule?.store.id)
   return (
     <div className="stack stack2">
       <Check name="snapshot" label="Take a snapshot first" />
+      {snapshot && <Unread what="The stores" of={read} />}
       {snapshot && stores !== undefined && data !== undefined && (
         <>
           <Place

@@ -18,6 +18,7 @@ import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { confirmedOf, findingSaid, firstDisk, troubledLast } from '../create/choice.ts'
 import { DisksToWipe } from '../create/DisksToWipe.tsx'
 import { diskLine } from '../create/ServerRow.tsx'
@@ -35,7 +36,7 @@ export default function ReplaceServer({
   server: { node_id: string; name: string }
 }) {
   const { close } = useDialog()
-  const { data } = useQuery(
+  const answer = useQuery(
     query(serverRows, {
       query: { datacenter: cluster.datacenter.code, eligible: 'true', fields: 'list' },
     }),
@@ -81,7 +82,7 @@ export default function ReplaceServer({
           },
         ]
       : []
-  const options = troubledLast(data?.items ?? []).map((s) => {
+  const options = troubledLast(answer.data?.items ?? []).map((s) => {
     const more = [findingSaid(s), s.nodeAddresses[0]].filter(Boolean).join(' ')
     return { value: s.id, text: s.name, ...(more !== '' && { more }) }
   })
@@ -113,7 +114,8 @@ export default function ReplaceServer({
         The creation continues with the replacement server. {server.name} is reset if it has a
         configuration, and becomes free.
       </p>
-      {data !== undefined && options.length === 0 ? (
+      <Unread what="The free servers" of={answer} />
+      {answer.data !== undefined && options.length === 0 ? (
         <Alert tone="warn">
           No other server of {cluster.datacenter.code} may join a cluster now.
         </Alert>

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { ComponentProps } from 'react'
+import { type ComponentProps, useState } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import {
   canUseSnapshot,
@@ -22,15 +22,17 @@ import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { sentence } from '../../../lib/text.ts'
 import { curlOf } from '../../../lib/shell.ts'
+import { exact } from '../../../lib/time/time.ts'
 import { memory } from '../../../lib/units.ts'
 import { type Action, both, confirm } from '../../../ui/actions.ts'
-import { Empty } from '../../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
+import { Pager } from '../../../ui/table/Pager.tsx'
 import { namesPx } from '../../../ui/table/text-width.ts'
 import { changeActions } from '../change/change-actions.ts'
 import css from '../health/Health.module.css'
@@ -127,6 +129,8 @@ async function save({ id, cluster, taken_at, created_at }: Snapshot): Promise<vo
   }
 }
 
+const timeOf = ({ taken_at, created_at }: Snapshot): string => exact(taken_at ?? created_at)
+
 const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
   ...changeActions(cluster, ['restore']).map((action) => ({
     ...action,
@@ -153,9 +157,9 @@ const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
     can: allowed(snapshotRemove),
     run: () =>
       confirm({
-        title: 'Remove this snapshot?',
+        title: `Remove a snapshot of ${s.cluster.name}?`,
         label: 'Remove snapshot',
-        text: 'Its file is removed from the store. This cannot be undone.',
+        text: `That of ${timeOf(s)}: its file is removed from the store ${s.store.name}. This cannot be undone.`,
         danger: true,
         act: async () => {
           await call(snapshotRemove, { params: { id: s.id } }, { version: s.version })
@@ -177,12 +181,16 @@ const scheduleOf = ({ id, name }: Cluster): ScheduleOf => ({
   curl: (body) => curlOf(snapshotScheduleSet, { id }, body),
 })
 
+const perPage = 50
+
 /** The snapshots of a cluster's etcd and their schedule. */
 export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
-  const { data, error, refetch } = useQuery({
-    ...query(snapshotList, { query: { cluster: cluster.id, per_page: 100 } }),
+  const [page, setPage] = useState(1)
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
+    ...query(snapshotList, { query: { cluster: cluster.id, page, per_page: perPage } }),
     placeholderData: keepPreviousData,
   })
+  const onRetry = () => void refetch()
   const schedule = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   const actions: Action[] = [
     ...changeActions(cluster, ['snapshot']),
@@ -208,10 +216,24 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
           rows={data?.items}
           columns={snapshotColumns}
           rowKey={(s) => s.id}
-          rowName={(s) => `the snapshot of ${s.taken_at ?? s.created_at}`}
+          rowName={(s) => `the snapshot of ${timeOf(s)}`}
           actions={(s) => snapshotActions(s, cluster)}
           error={error}
-          onRetry={() => void refetch()}
+          onRetry={onRetry}
+          notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
+          onFirstPage={(data?.total ?? 0) > 0 && (() => setPage(1))}
+          foot={
+            data !== undefined &&
+            data.total > perPage && (
+              <Pager
+                page={page}
+                perPage={perPage}
+                total={data.total}
+                plural="snapshots"
+                onPage={setPage}
+              />
+            )
+          }
           grows
           empty={
             <Empty

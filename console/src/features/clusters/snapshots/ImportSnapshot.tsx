@@ -2,16 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { snapshotImport, snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { no, yes } from '#contract/rule.ts'
-import { storeList, storePlace } from '#contract/storage/stores.ts'
+import { storePlace } from '#contract/storage/stores.ts'
 import { call } from '../../../api/client.ts'
-import { invalidate, query } from '../../../api/query.ts'
+import { invalidate } from '../../../api/query.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
 import { toast } from '../../../ui/feedback/toast.ts'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { everyStore } from '../../../layout/storage/every-store.ts'
 import { NoStore } from '../../../layout/storage/NoStore.tsx'
 
 interface Typed {
@@ -28,7 +30,8 @@ const namePattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._
  */
 export default function ImportSnapshot({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
-  const { data } = useQuery(query(storeList, { query: { per_page: 100 } }))
+  const answer = useQuery(everyStore)
+  const { data } = answer
   const stores = data?.items ?? []
   const form = useForm({
     initial: { store_id: '', file: '' },
@@ -80,6 +83,7 @@ export default function ImportSnapshot({ cluster }: { cluster: Cluster }) {
         cluster runs, is refused. Remove your file afterwards: it contains all secrets of the
         cluster.
       </p>
+      <Unread what="The stores" of={answer} />
       {data?.items.length === 0 ? (
         <NoStore />
       ) : (

@@ -13,6 +13,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { type BulkDialog, type ItemResult, namesOf, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
@@ -28,7 +29,8 @@ const { Choose } = fieldsFor<{ datacenter: string }>()
  */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
-  const { data: datacenters, error: unknown } = useQuery(everyDatacenter)
+  const answer = useQuery(everyDatacenter)
+  const { data: datacenters } = answer
   // The servers as they were when the dialog opened, because the list behind the dialog keeps
   // updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
@@ -101,6 +103,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
           plural="can’t be moved, and stay selected"
         />
       )}
+      <Unread what="The datacenters" of={answer} />
       {able.length > 1 && <p className="fs13 t2">{namesOf(able)}</p>}
       <Choose
         name="datacenter"
@@ -116,7 +119,6 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
           { value: none, text: 'None' },
         ]}
       />
-      {unknown && <Alert tone="danger">{unknown.message}</Alert>}
     </FormDialog>
   )
 }

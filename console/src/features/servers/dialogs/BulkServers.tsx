@@ -27,6 +27,7 @@ import { navigate } from '../../../lib/router.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { exact } from '../../../lib/time/time.ts'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
@@ -188,9 +189,19 @@ function Planned({
           />
         </>
       )}
-      {versions.error && <Alert tone="danger">{reasonOf(versions.error)}</Alert>}
-      {(isTooMany || error) && (
-        <Alert tone="danger">{isTooMany ? `${tooManyServers}.` : reasonOf(error)}</Alert>
+      {isUpgrade && <Unread what="The versions of Talos" of={versions} />}
+      {isTooMany && <Alert tone="danger">{tooManyServers}.</Alert>}
+      {error && (
+        <Alert
+          tone="danger"
+          action={
+            <Button size="small" onClick={() => void refetch()}>
+              Plan again
+            </Button>
+          }
+        >
+          {reasonOf(error)}
+        </Alert>
       )}
       {plan === undefined ? (
         !isTooMany &&

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Grow as GrowSchema } from '#contract/clusters/changes/members.ts'
+import { noValue } from '#contract/list.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
@@ -22,7 +23,9 @@ const read = ({ servers }: Typed) =>
 
 /** Adds free servers of the cluster's datacenter to the cluster. */
 export default function Grow({ cluster, server }: ChangeFormProps) {
-  const answer = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
+  const answer = useQuery(
+    query(serverList, { query: { datacenter: cluster.datacenter.code, cluster: noValue } }),
+  )
   if (answer.data === undefined) return <Pending of={answer} rows={6} />
   const free = answer.data.items.filter((s) => s.status !== 'deleted' && s.cluster === null)
   if (free.length === 0)

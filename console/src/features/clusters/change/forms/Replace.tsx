@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Replace as ReplaceSchema } from '#contract/clusters/changes/members.ts'
+import { noValue } from '#contract/list.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
 import { Alert } from '../../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../../ui/feedback/Unread.tsx'
 import { canTake, troubledLast } from '../../create/choice.ts'
 import { noteOf } from '../../create/ServerRow.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
@@ -29,9 +31,13 @@ const read = ({ node_id, by, keep_workload_disks }: Typed) =>
 /** Replaces a server of a running cluster, dead or alive, with a free one. */
 export default function Replace({ cluster, server }: ChangeFormProps) {
   const servers = useServerOptions(cluster)
-  const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
+  const answer = useQuery(
+    query(serverList, { query: { datacenter: cluster.datacenter.code, cluster: noValue } }),
+  )
   const free = troubledLast(
-    (data?.items ?? []).filter((s) => s.cluster === null && canTake(s, cluster.talos_version).ok),
+    (answer.data?.items ?? []).filter(
+      (s) => s.cluster === null && canTake(s, cluster.talos_version).ok,
+    ),
   )
   const nameOf = (id: string) =>
     [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
@@ -58,7 +64,8 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
       {() => (
         <>
           <Choose name="node_id" label="Leaves" placeholder="Choose a server" options={servers} />
-          {data !== undefined && free.length === 0 ? (
+          <Unread what="The free servers" of={answer} />
+          {answer.data !== undefined && free.length === 0 ? (
             <Alert tone="warn">
               No free server of {cluster.datacenter.code} may join a cluster now.
             </Alert>

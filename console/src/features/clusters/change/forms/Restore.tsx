@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { RestoreCluster, snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { RestoreCluster, snapshotGet, snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { noValue } from '#contract/list.ts'
 import { serverList } from '#contract/servers/servers.ts'
+import { count } from '#contract/words.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { paths } from '../../../../lib/paths.ts'
@@ -8,7 +10,9 @@ import { cliOf } from '../../../../lib/shell.ts'
 import { exact } from '../../../../lib/time/time.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
 import { Pending } from '../../../../ui/feedback/PageStates.tsx'
+import { SkeletonRows } from '../../../../ui/feedback/States.tsx'
 import { Alert, Problem } from '../../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../../ui/feedback/Unread.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
 import { type ChosenServers, FreeServers, joiningOf } from '../FreeServers.tsx'
@@ -24,17 +28,39 @@ interface Typed {
 }
 const { Choose } = fieldsFor<Typed>()
 
-/** Restores a cluster from a snapshot. `snapshot`: id of the preselected snapshot. */
-export default function Restore({ cluster, snapshot }: ChangeFormProps) {
-  const answer = useQuery(query(snapshotList, { query: { status: 'ready', per_page: 200 } }))
-  const { data: servers } = useQuery(
-    query(serverList, { query: { datacenter: cluster.datacenter.code } }),
+/**
+ * The snapshots to choose from: those of the cluster, the one that the page was opened for, and the
+ * newest of all clusters. So the schedules of other clusters hide none of its own.
+ */
+function useSnapshots({ cluster, snapshot }: Pick<ChangeFormProps, 'cluster' | 'snapshot'>) {
+  const own = useQuery(
+    query(snapshotList, { query: { cluster: cluster.id, status: 'ready', per_page: 1000 } }),
   )
-  if (answer.data === undefined) return <Pending of={answer} rows={6} />
-  const snapshots = answer.data.items.toSorted(
+  const all = useQuery(query(snapshotList, { query: { status: 'ready', per_page: 200 } }))
+  const listed = [...(own.data?.items ?? []), ...(all.data?.items ?? [])]
+  const given = useQuery({
+    ...query(snapshotGet, { params: { id: snapshot ?? '' } }),
+    enabled: snapshot !== undefined,
+    retry: false,
+  })
+  const found = given.data?.status === 'ready' ? [given.data] : []
+  const snapshots = [...new Map([...found, ...listed].map((s) => [s.id, s])).values()].toSorted(
     (a, b) => Number(b.cluster.id === cluster.id) - Number(a.cluster.id === cluster.id),
   )
-  const free = (servers?.items ?? []).filter((s) => s.status !== 'deleted' && s.cluster === null)
+  const isCut = [own.data, all.data].some((page) => page && page.total > page.items.length)
+  return { own, all, isRead: !all.isLoading && !given.isLoading, snapshots, isCut }
+}
+
+/** Restores a cluster from a snapshot. `snapshot`: id of the preselected snapshot. */
+export default function Restore({ cluster, snapshot }: ChangeFormProps) {
+  const { own, all, isRead, snapshots, isCut } = useSnapshots({ cluster, snapshot })
+  const servers = useQuery(
+    query(serverList, { query: { datacenter: cluster.datacenter.code, cluster: noValue } }),
+  )
+  if (own.data === undefined) return <Pending of={own} rows={6} />
+  // The form begins with the snapshot that the page was opened for.
+  if (!isRead) return <SkeletonRows rows={6} />
+  const free = (servers.data?.items ?? []).filter((s) => s.cluster === null)
   const controlPlanes = cluster.servers.filter((s) => s.role === 'control_plane')
   const nameOf = (id: string) =>
     [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
@@ -87,6 +113,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
         const { onto, reset, servers: chosen } = form.values
         return (
           <>
+            <Unread what="Snapshots of other clusters" of={all} />
             {snapshots.length === 0 ? (
               <Alert tone="warn">
                 There is no snapshot that can be restored.{' '}
@@ -97,7 +124,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 name="snapshot_id"
                 label="Snapshot"
                 placeholder="Choose a snapshot"
-                hint="What was written to the cluster after the snapshot is lost"
+                hint={`What was written to the cluster after the snapshot is lost${isCut ? `. The newest ${count(snapshots.length)} are offered; the command takes the id of any other` : ''}`}
                 options={snapshots.map((s) => ({
                   value: s.id,
                   text: exact(s.taken_at ?? s.created_at),
@@ -128,6 +155,13 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                 }
                 note={(s) => `${roleText(s.role)}, wipe its etcd`}
               />
+            ) : servers.data === undefined ? (
+              <Pending of={servers} boxed={false} rows={3} />
+            ) : free.length === 0 ? (
+              <Alert tone="warn">
+                No server of {cluster.datacenter.code} is free.{' '}
+                <a href={paths.servers({ datacenter: cluster.datacenter.code })}>Servers</a>
+              </Alert>
             ) : (
               <FreeServers
                 cluster={cluster}

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { TakeSnapshot as TakeSnapshotSchema } from '#contract/clusters/changes/snapshots.ts'
-import { storeList } from '#contract/storage/stores.ts'
-import { query } from '../../../../api/query.ts'
+import { everyStore } from '../../../../layout/storage/every-store.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
+import { Unread } from '../../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
@@ -17,8 +17,8 @@ const read = ({ store_id }: Typed) =>
 
 /** Takes a snapshot of a cluster's etcd now. */
 export default function TakeSnapshot({ cluster }: ChangeFormProps) {
-  const { data } = useQuery(query(storeList, { query: { per_page: 100 } }))
-  const stores = data?.items ?? []
+  const answer = useQuery(everyStore)
+  const stores = answer.data?.items ?? []
   return (
     <ChangeForm
       cluster={cluster}
@@ -34,12 +34,15 @@ export default function TakeSnapshot({ cluster }: ChangeFormProps) {
       }
     >
       {() => (
-        <Choose
-          name="store_id"
-          label="Store"
-          none="The schedule's store, or the only one"
-          options={stores.map((s) => ({ value: s.id, text: s.name }))}
-        />
+        <>
+          <Unread what="The stores" of={answer} />
+          <Choose
+            name="store_id"
+            label="Store"
+            none="The schedule's store, or the only one"
+            options={stores.map((s) => ({ value: s.id, text: s.name }))}
+          />
+        </>
       )}
     </ChangeForm>
   )

@@ -31,7 +31,10 @@ const worn = {
 }
 
 beforeEach(() => {
-  answers['serverList'] = { items: [aFreeServer, diskless] }
+  // A page of all servers may hold no free one.
+  answers['serverList'] = ({ cluster }: { cluster?: string }) => ({
+    items: cluster === 'none' ? [aFreeServer, diskless] : [],
+  })
 })
 afterEach(forget)
 

@@ -38,6 +38,18 @@ describe('Take a snapshot', () => {
     )
     expect(await plannedChange()).toEqual({ kind: 'snapshot', store_id: id(9) })
   })
+
+  test('says that the stores could not be loaded, and loads them again', async () => {
+    answers['storeList'] = () => {
+      throw new Error('The database is away')
+    }
+    await show('snapshot')
+    await screen.findByText('The stores could not be loaded: The database is away')
+    answers['storeList'] = { items: [{ id: id(9), name: 'disk' }], total: 1 }
+    await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
+    await screen.findByRole('option', { name: 'disk' })
+    expect(screen.queryByText(/could not be loaded/)).toBeNull()
+  })
 })
 
 describe('Restore a snapshot', () => {
@@ -75,9 +87,24 @@ describe('Restore a snapshot', () => {
     })
   })
 
-  test('asks for a snapshot and for servers, and says that there is no snapshot', async () => {
+  test('many snapshots of other clusters hide neither an own one nor that of the page', async () => {
+    answers['snapshotList'] = ({ cluster }: { cluster?: string }) =>
+      cluster === own.id
+        ? { items: [snapshot(1, own)], total: 1 }
+        : { items: [snapshot(2, other)], total: 700 }
+    answers['snapshotGet'] = snapshot(3, other)
+    await show('restore', undefined, { snapshot: id(3) })
+    const choice = await screen.findByLabelText<HTMLSelectElement>('Snapshot')
+    expect(choice.querySelectorAll('option:not([hidden])')).toHaveLength(3)
+    expect(choice.value).toBe(id(3))
+    screen.getByText(/The newest 3 are offered; the command takes the id of any other/)
+    expect(await plannedChange()).toMatchObject({ snapshot_id: id(3), of: 'old-web' })
+  })
+
+  test('asks for a snapshot and for servers, and says that there is none of either', async () => {
     await show('restore')
     await userEvent.selectOptions(await screen.findByLabelText('Onto'), 'other')
+    await screen.findByText(/No server of PL-POZ-1 is free\./)
     expect(await sentDespite('Choose at least one server')).toEqual([])
     screen.getByText(/There is no snapshot that can be restored\./)
     expect(

@@ -65,13 +65,19 @@ const plan: ClusterPlan = {
   seen: '0'.repeat(64),
 }
 
-/** Answers by the name of the call. */
+/** Answers by the name of the call, or functions of what its query asks. */
 export const answers: Record<string, unknown> = {}
+type Asked = { query?: Readonly<Record<string, unknown>>; body?: { change: ClusterChangeInput } }
+type Answering = (query: Readonly<Record<string, unknown>>) => unknown
 const planned: ClusterChangeInput[] = []
 vi.mock('../../../../api/client.ts', () => ({
   CallError: class extends Error {},
-  call: async (operation: Operation, { body }: { body?: { change: ClusterChangeInput } }) => {
-    if (operation.name !== 'clusterPlan') return answers[operation.name] ?? { items: [], total: 0 }
+  call: async ({ name }: Operation, { query = {}, body }: Asked) => {
+    const answer = answers[name]
+    if (name !== 'clusterPlan')
+      return typeof answer === 'function'
+        ? (answer as Answering)(query)
+        : (answer ?? { items: [], total: 0 })
     planned.push(body!.change)
     return plan
   },
