@@ -18,6 +18,8 @@ import { fileRules } from './files.ts'
 import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
+import { componentLimitRules } from './limits/components.ts'
+import { kubeletLimitRules } from './limits/kubelet.ts'
 import { linkRules } from './links.ts'
 import { mountRules } from './mounts.ts'
 import { nameRules } from './names.ts'
@@ -48,6 +50,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...componentConfigRules,
   ...certificateRules,
   ...kubeletRules,
+  ...kubeletLimitRules,
+  ...componentLimitRules,
   ...kernelRules,
   ...addressRules,
   ...documentRules,

@@ -2,6 +2,7 @@
 import type { Cases } from './case.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
+import { casesOfLimits } from './cases-of-limits.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfDocuments } from './cases-of-documents.ts'
 import { casesOfSystem } from './cases-of-system.ts'
@@ -11,6 +12,7 @@ import { casesOfValues } from './cases-of-values.ts'
 export const cases: Cases = {
   ...casesOfConfigs,
   ...casesOfFlags,
+  ...casesOfLimits,
   ...casesOfNames,
   ...casesOfValues,
   ...casesOfDocuments,

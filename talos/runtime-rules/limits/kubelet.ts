@@ -1,0 +1,383 @@
+/** Limits of the kubelet's configuration that it checks when it starts. */
+import { durationMs, isAddress } from '../../config/formats.ts'
+import { type Report, textOf } from '../../config/report.ts'
+import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
+import { cipherSuites, isQuantity, pairsOf, quantityOf } from './values.ts'
+
+const config = ['machine', 'kubelet', 'extraConfig'] as const
+const args = ['machine', 'kubelet', 'extraArgs'] as const
+const isDown = 'the kubelet does not start'
+const validation =
+  'Kubernetes pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration'
+
+/** Least and most of the fields that are whole numbers. */
+const ranges: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  containerLogMaxFiles: [2, Infinity],
+  containerLogMaxWorkers: [1, Infinity],
+  eventBurst: [0, Infinity],
+  eventRecordQPS: [0, Infinity],
+  healthzPort: [0, 65_535],
+  iptablesDropBit: [0, 31],
+  iptablesMasqueradeBit: [0, 31],
+  kubeAPIBurst: [0, Infinity],
+  kubeAPIQPS: [0, Infinity],
+  maxOpenFiles: [0, Infinity],
+  maxParallelImagePulls: [1, Infinity],
+  maxPods: [0, Infinity],
+  nodeLeaseDurationSeconds: [0, Infinity],
+  nodeStatusMaxImages: [-1, Infinity],
+  oomScoreAdj: [-1000, 1000],
+  podsPerCore: [0, Infinity],
+  readOnlyPort: [0, 65_535],
+  registryBurst: [0, Infinity],
+  registryPullQPS: [0, Infinity],
+}
+
+const enforced = [
+  'none',
+  'pods',
+  'system-reserved',
+  'system-reserved-compressible',
+  'kube-reserved',
+  'kube-reserved-compressible',
+]
+
+/** Resources that can be reserved (`cmd/kubelet/app/server.go`, parseResourceList). */
+const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid']
+
+const signals = ['memory.available', 'pid.available'].concat(
+  ['nodefs', 'imagefs', 'containerfs'].flatMap((fs) => [`${fs}.available`, `${fs}.inodesFree`]),
+)
+
+interface Value {
+  readonly path: readonly string[]
+  readonly key: string
+  readonly text: string
+}
+
+/** A mapping of names to values, of the configuration's field or of the argument in its place. */
+function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'): Value[] {
+  const path = [...args, argument]
+  return [
+    ...main
+      .entries(...config, field)
+      .map((entry) => ({ path: entry.path, key: entry.key, text: textOf(entry.node) })),
+    ...(main.has(...path)
+      ? pairsOf(main, path, sign).map(([key, text]) => ({ path, key, text }))
+      : []),
+  ]
+}
+
+const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
+  valuesOf(main, `${what}Reserved`, `${what}-reserved`, '=')
+
+/** What is wrong with a threshold of an eviction, or null. */
+function thresholdProblem({ key, text }: Value): string | null {
+  if (!signals.includes(key)) return `there is no signal ${quoted(key)} (${signals.join(', ')})`
+  const isRight = text.endsWith('%')
+    ? /^\d+(\.\d+)?%$/.test(text) && Number(text.slice(0, -1)) <= 100
+    : isQuantity(text) && quantityOf(text) > 0
+  return isRight ? null : `${quoted(text)} is neither an amount such as 500Mi nor a percentage`
+}
+
+function* listProblems(main: Report): Generator<Hit> {
+  const at = [...config, 'enforceNodeAllocatable']
+  const list = main.texts(...at)
+  const seen = new Set<string>()
+  for (const { path, text } of list) {
+    const problem = !enforced.includes(text)
+      ? `knows no ${quoted(text)} (${enforced.join(', ')})`
+      : seen.has(text)
+        ? `has ${text} twice`
+        : text === 'none' && list.length > 1
+          ? 'has none beside others'
+          : null
+    seen.add(text)
+    if (problem !== null)
+      yield { document: main, path, sentence: `enforceNodeAllocatable ${problem}, so ${isDown}` }
+  }
+  for (const { path, text } of main.texts(...config, 'tlsCipherSuites'))
+    if (!cipherSuites.has(text))
+      yield {
+        document: main,
+        path,
+        sentence: `${quoted(text)} is no cipher suite such as TLS_AES_128_GCM_SHA256, so ${isDown}`,
+      }
+}
+
+/** Fields that exclude each other, with the path of the field that is told. */
+function* pairProblems(main: Report): Generator<Hit> {
+  const hit = (field: string, sentence: string): Hit => ({
+    document: main,
+    path: [...config, field],
+    sentence,
+  })
+  const age = (field: string) => durationMs(main.text(...config, field))
+  const [oldest, youngest] = [age('imageMaximumGCAge') ?? 0, age('imageMinimumGCAge') ?? 120_000]
+  if (oldest < 0 || (oldest > 0 && oldest <= youngest))
+    yield hit(
+      'imageMaximumGCAge',
+      `imageMaximumGCAge must be longer than imageMinimumGCAge (${youngest / 1000} s), or ${isDown}`,
+    )
+  const pulls = main.number(...config, 'maxParallelImagePulls') ?? 0
+  if (main.flag(...config, 'serializeImagePulls') && pulls > 1)
+    yield hit(
+      'maxParallelImagePulls',
+      `maxParallelImagePulls: ${pulls} needs serializeImagePulls: false, or ${isDown}`,
+    )
+  const byPriority = 'shutdownGracePeriodByPodPriority'
+  const isZero = (field: string) => main.has(...config, field) && age(field) === 0
+  if (
+    main.has(...config, byPriority) &&
+    !(isZero('shutdownGracePeriod') && isZero('shutdownGracePeriodCriticalPods'))
+  )
+    yield hit(
+      byPriority,
+      `${byPriority} excludes shutdownGracePeriod, which Talos sets to 30s, so ${isDown}: set shutdownGracePeriod: 0s and shutdownGracePeriodCriticalPods: 0s as well`,
+    )
+  for (const field of ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods']) {
+    const span = age(field) ?? 0
+    if (span < 0 || (span > 0 && span < 1000))
+      yield hit(field, `${field} is 0s or at least 1s, or ${isDown}`)
+  }
+  if ((age('containerLogMonitorInterval') ?? 10_000) < 3000)
+    yield hit(
+      'containerLogMonitorInterval',
+      `containerLogMonitorInterval is at least 3s, or ${isDown}`,
+    )
+  if (main.flag(...config, 'runOnce'))
+    yield hit('runOnce', `Kubernetes no longer allows runOnce: ${isDown}`)
+  const cpus = main.text(...config, 'reservedSystemCPUs')
+  if (cpus !== '' && !/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(cpus))
+    yield hit(
+      'reservedSystemCPUs',
+      `${quoted(cpus)} is no list of processors such as 0-3,8, so ${isDown}`,
+    )
+  for (const field of cpus === '' ? [] : ['systemReservedCgroup', 'kubeReservedCgroup'])
+    if (main.has(...config, field))
+      yield hit(field, `${field} is not possible with reservedSystemCPUs: ${isDown}`)
+}
+
+/** Whether processors are reserved: Talos reserves some unless systemReserved is set. */
+function reservesCpu(main: Report): boolean {
+  if (main.has(...config, 'reservedSystemCPUs') || main.has(...args, 'reserved-cpus')) return true
+  const all = [...reserved(main, 'system'), ...reserved(main, 'kube')]
+  return (
+    reserved(main, 'system').length === 0 ||
+    all.some(({ key, text }) => key === 'cpu' && quantityOf(text) > 0)
+  )
+}
+
+const isStatic = (main: Report, field: string, argument: string): boolean =>
+  /^static$/i.test(main.text(...config, field) || main.text(...args, argument))
+
+/** Settings with which the API server, or Talos, can't talk to the kubelet. */
+const cutOffs: readonly {
+  readonly path: readonly string[]
+  readonly is: RegExp
+  readonly so: string
+}[] = [
+  {
+    path: [...config, 'registerNode'],
+    is: /^false$/,
+    so: 'the server never becomes a node of the cluster',
+  },
+  {
+    path: [...args, 'register-node'],
+    is: /^(0|f|false)$/i,
+    so: 'the server never becomes a node of the cluster',
+  },
+  {
+    path: [...config, 'enableServer'],
+    is: /^false$/,
+    so: 'neither Talos nor the API server learns how its pods are',
+  },
+]
+
+export const kubeletLimitRules: readonly RuntimeRule[] = [
+  {
+    id: 'kubelet-range',
+    source: validation,
+    level: 'refuse',
+    *find({ main }) {
+      for (const [field, [least, most]] of Object.entries(ranges)) {
+        const path = [...config, field]
+        const value = main.number(...path)
+        if (value !== undefined && (value < least || value > most))
+          yield {
+            document: main,
+            path,
+            sentence: `The kubelet’s ${field} is ${most === Infinity ? `at least ${least}` : `from ${least} to ${most}`}, not ${value}; otherwise ${isDown}`,
+          }
+      }
+      yield* listProblems(main)
+      yield* pairProblems(main)
+    },
+  },
+  {
+    id: 'kubelet-reserved',
+    source: 'Kubernetes cmd/kubelet/app/server.go, parseResourceList: "cannot reserve … resource"',
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, key, text } of [...reserved(main, 'system'), ...reserved(main, 'kube')]) {
+        const problem = !reservable.includes(key)
+          ? `The resource ${quoted(key)} can’t be reserved (${reservable.join(', ')})`
+          : !isQuantity(text) || quantityOf(text) < 0
+            ? `${quoted(text)} is no amount of ${key}, such as ${key === 'cpu' ? '500m' : key === 'pid' ? '1000' : '512Mi'}`
+            : null
+        if (problem !== null) yield { document: main, path, sentence: `${problem}, so ${isDown}` }
+      }
+    },
+  },
+  {
+    id: 'kubelet-eviction',
+    source: 'Kubernetes pkg/kubelet/eviction/helpers.go, ParseThresholdConfig',
+    level: 'refuse',
+    *find({ main }) {
+      const soft = valuesOf(main, 'evictionSoft', 'eviction-soft', '<')
+      for (const one of [...valuesOf(main, 'evictionHard', 'eviction-hard', '<'), ...soft]) {
+        const problem = thresholdProblem(one)
+        if (problem !== null)
+          yield {
+            document: main,
+            path: one.path,
+            sentence: `A threshold of evictions can’t be read: ${problem}, so ${isDown}`,
+          }
+      }
+      const graces = valuesOf(main, 'evictionSoftGracePeriod', 'eviction-soft-grace-period', '=')
+      for (const { path, key } of soft)
+        if (!graces.some((grace) => grace.key === key))
+          yield {
+            document: main,
+            path,
+            sentence: `The soft threshold ${key} needs its time in evictionSoftGracePeriod, such as 1m30s, or ${isDown}`,
+          }
+      for (const { path, text } of graces)
+        if ((durationMs(text) ?? -1) < 0)
+          yield {
+            document: main,
+            path,
+            sentence: `${quoted(text)} is no time span such as 1m30s, so ${isDown}`,
+          }
+    },
+  },
+  {
+    id: 'kubelet-static-policy',
+    source:
+      'Kubernetes pkg/kubelet/cm/cpumanager/policy_static.go ("requires systemreserved.cpu + kubereserved.cpu to be greater than zero") and memorymanager/memory_manager.go, validateReservedMemory; Talos kubelet_spec.go reserves resources unless systemReserved is set',
+    level: 'refuse',
+    *find({ main }) {
+      if (isStatic(main, 'cpuManagerPolicy', 'cpu-manager-policy') && !reservesCpu(main))
+        yield {
+          document: main,
+          path: main.has(...config, 'cpuManagerPolicy')
+            ? [...config, 'cpuManagerPolicy']
+            : [...args, 'cpu-manager-policy'],
+          sentence: `The policy static of processors needs reserved ones: add cpu to systemReserved, which replaces Talos’s, or ${isDown}`,
+        }
+      const hasMemory =
+        main.has(...config, 'reservedMemory') || main.has(...args, 'reserved-memory')
+      if (isStatic(main, 'memoryManagerPolicy', 'memory-manager-policy') && !hasMemory)
+        yield {
+          document: main,
+          path: main.has(...config, 'memoryManagerPolicy')
+            ? [...config, 'memoryManagerPolicy']
+            : [...args, 'memory-manager-policy'],
+          sentence: `The policy Static of memory needs reservedMemory of exactly the memory that is reserved for the system, for Kubernetes and for evictions, or ${isDown}`,
+        }
+    },
+  },
+  {
+    id: 'kubelet-cut-off',
+    source:
+      'Kubernetes pkg/kubelet/apis/config/types.go (registerNode, enableServer); Talos internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go asks the kubelet at 127.0.0.1:10250',
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, is, so } of cutOffs) {
+        const text = main.text(...path)
+        if (main.has(...path) && is.test(text))
+          yield { document: main, path, sentence: `With ${path.at(-1)}: ${text}, ${so}` }
+      }
+    },
+  },
+  {
+    id: 'kubelet-listens-to-itself',
+    source:
+      'Kubernetes pkg/kubelet/apis/config/types.go, Address: where the kubelet listens; the API server asks it at the address of the node',
+    level: 'warn',
+    *find({ main }) {
+      for (const path of [
+        [...config, 'address'],
+        [...args, 'address'],
+      ])
+        if (/^(127\.|::1$)/.test(main.text(...path)))
+          yield {
+            document: main,
+            path,
+            sentence: `With address: ${main.text(...path)} the API server gets no logs and no metrics from the kubelet, and kubectl exec fails`,
+          }
+    },
+  },
+  {
+    id: 'pods-beyond-addresses',
+    source:
+      'Kubernetes pkg/controller/nodeipam: a node gets a network of node-cidr-mask-size, /24 by default; CNI plugins ipam/host-local leaves out its first, its last and the gateway',
+    level: 'warn',
+    *find({ main, isWorker }) {
+      const network = ['cluster', 'network'] as const
+      // A worker knows neither the network plugin nor the size of its network.
+      if (isWorker || !['', 'flannel'].includes(main.text(...network, 'cni', 'name'))) return
+      if (main.texts(...network, 'podSubnets').some(({ text }) => text.includes(':'))) return
+      const given = ['node-cidr-mask-size', 'node-cidr-mask-size-ipv4']
+        .map((name) => Number(main.text('cluster', 'controllerManager', 'extraArgs', name)))
+        .find((size) => size > 0 && size <= 32)
+      const size = given ?? 24
+      const most = 2 ** (32 - size) - 3
+      for (const path of [
+        [...config, 'maxPods'],
+        [...args, 'max-pods'],
+      ]) {
+        const pods = Number(main.text(...path))
+        if (main.has(...path) && pods > most)
+          yield {
+            document: main,
+            path,
+            sentence: `A node’s network of /${size} has addresses for ${most} pods, not for ${pods}: the others get none`,
+          }
+      }
+    },
+  },
+  {
+    id: 'kubelet-node-address',
+    source:
+      'Kubernetes cmd/kubelet/app/server.go: "bad --node-ip", and pkg/kubelet/nodestatus/setters.go: an address that the machine doesn’t have',
+    level: 'refuse',
+    *find({ main }) {
+      const path = [...args, 'node-ip']
+      if (!main.has(...path)) return
+      for (const text of textOf(main.nearest(path)).split(','))
+        if (!isAddress(text.trim()) || /^(127\.|22[4-9]\.|23\d\.|::1$|ff)/i.test(text.trim()))
+          yield {
+            document: main,
+            path,
+            sentence: `${quoted(text)} is not an address of a node, so ${isDown}: leave node-ip out, or choose by machine.kubelet.nodeIP.validSubnets`,
+          }
+    },
+  },
+  {
+    id: 'kubelet-cloud-provider',
+    source:
+      'Kubernetes 1.29 and later, CHANGELOG: the providers in the tree are gone; cmd/kubelet/app/server.go: only external or nothing',
+    level: 'refuse',
+    *find({ main }) {
+      const path = [...args, 'cloud-provider']
+      const text = main.text(...path)
+      if (main.has(...path) && text !== 'external')
+        yield {
+          document: main,
+          path,
+          sentence: `Kubernetes has no cloud provider ${quoted(text)} any more, only external, so ${isDown}`,
+        }
+    },
+  },
+]

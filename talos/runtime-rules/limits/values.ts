@@ -1,0 +1,69 @@
+/** Forms of values that several of Kubernetes's components take. */
+import { type Report, textOf } from '../../config/report.ts'
+
+const factors: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+}
+/** Kubernetes `apimachinery/pkg/api/resource/quantity.go`, ParseQuantity. */
+const form = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))([KMGTPE]i|[numkMGTPE]|(?:[eE][+-]?\d+)?)$/
+
+export const isQuantity = (text: string): boolean => form.test(text)
+
+/** The amount of a quantity such as `500m`; NaN for another text. */
+export function quantityOf(text: string): number {
+  const [, amount = '', unit = ''] = form.exec(text) ?? []
+  return /^[eE]/.test(unit) && unit.length > 1
+    ? Number(`${amount}${unit}`)
+    : Number(amount === '' ? Number.NaN : amount) * (factors[unit] ?? Number.NaN)
+}
+
+/** Names and values of an argument such as `cpu=500m,memory=1Gi`. */
+export function pairsOf(
+  main: Report,
+  path: readonly string[],
+  sign: '=' | '<',
+): [key: string, text: string][] {
+  const texts = main.texts(...path).map(({ text }) => text)
+  return (texts.length > 0 ? texts : [textOf(main.nearest(path))])
+    .flatMap((text) => text.split(','))
+    .filter((part) => part.trim() !== '')
+    .map((part) => {
+      const at = part.indexOf(sign)
+      return at === -1 ? [part.trim(), ''] : [part.slice(0, at).trim(), part.slice(at + 1).trim()]
+    })
+}
+
+const words = (text: string): string[] => text.trim().split(/\s+/)
+
+/** Go `crypto/tls/cipher_suites.go`, and two older names (component-base `cli/flag/ciphersuites_flag.go`). */
+export const cipherSuites: ReadonlySet<string> = new Set(
+  words(
+    `TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
+    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA
+    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305
+    TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 TLS_ECDHE_ECDSA_WITH_RC4_128_SHA
+    TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305 TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
+    TLS_ECDHE_RSA_WITH_RC4_128_SHA TLS_RSA_WITH_3DES_EDE_CBC_SHA TLS_RSA_WITH_AES_128_CBC_SHA
+    TLS_RSA_WITH_AES_128_CBC_SHA256 TLS_RSA_WITH_AES_128_GCM_SHA256 TLS_RSA_WITH_AES_256_CBC_SHA
+    TLS_RSA_WITH_AES_256_GCM_SHA384 TLS_RSA_WITH_RC4_128_SHA`,
+  ),
+)

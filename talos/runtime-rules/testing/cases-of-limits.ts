@@ -1,0 +1,192 @@
+/** Patches that violate the rules of `limits/`. */
+import type { Cases } from './case.ts'
+
+const kubelet = (text: string): string => `machine: {kubelet: {extraConfig: {${text}}}}`
+const kubeletArgs = (text: string): string => `machine: {kubelet: {extraArgs: {${text}}}}`
+const args = (section: string, text: string): string =>
+  `cluster: {${section}: {extraArgs: {${text}}}}`
+
+export const casesOfLimits: Cases = {
+  'kubelet-range': {
+    bad: [
+      'maxPods: -1',
+      'containerLogMaxFiles: 1',
+      'oomScoreAdj: -1001',
+      'enforceNodeAllocatable: [pods, system]',
+      'enforceNodeAllocatable: [none, pods]',
+      'tlsCipherSuites: [ECDHE-RSA-AES128-GCM-SHA256]',
+      'imageMaximumGCAge: 1m',
+      'serializeImagePulls: true, maxParallelImagePulls: 5',
+      'shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}]',
+      'shutdownGracePeriod: 500ms, shutdownGracePeriodCriticalPods: 0s',
+      'containerLogMonitorInterval: 1s',
+      'runOnce: true',
+      'reservedSystemCPUs: "0..3"',
+      'reservedSystemCPUs: "0-3", systemReservedCgroup: /system',
+    ].map(kubelet),
+    good: [
+      'maxPods: 250, oomScoreAdj: -450, nodeStatusMaxImages: -1',
+      'imageMaximumGCAge: 168h, maxParallelImagePulls: 5',
+      'enforceNodeAllocatable: [none]',
+      'shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}], shutdownGracePeriod: 0s, shutdownGracePeriodCriticalPods: 0s',
+      'reservedSystemCPUs: "0-3,8"',
+    ].map(kubelet),
+  },
+  'kubelet-reserved': {
+    bad: [
+      kubelet('systemReserved: {cpu: lots}'),
+      kubelet('kubeReserved: {memory: 512 Mi}'),
+      kubelet('kubeReserved: {ephemeral_storage: 1Gi}'),
+      kubeletArgs('system-reserved: "cpu=500m,memory=1GB"'),
+    ],
+    good: [
+      kubelet('systemReserved: {cpu: 500m, memory: 1Gi, ephemeral-storage: 2e9, pid: "100"}'),
+      kubeletArgs('kube-reserved: "cpu=0.25,memory=1500Mi"'),
+    ],
+  },
+  'kubelet-eviction': {
+    bad: [
+      kubelet('evictionHard: {memory.available: lots}'),
+      kubelet('evictionHard: {memory.free: 5%}'),
+      kubelet('evictionHard: {nodefs.available: 101%}'),
+      kubelet('evictionSoft: {memory.available: 500Mi}'),
+      kubelet(
+        'evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {memory.available: "90"}',
+      ),
+      kubeletArgs('eviction-hard: "memory.available=500Mi"'),
+    ],
+    good: [
+      kubelet(
+        'evictionHard: {memory.available: 500Mi, nodefs.available: 10%, imagefs.inodesFree: 0%}',
+      ),
+      kubelet(
+        'evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {memory.available: 1m30s}',
+      ),
+      kubeletArgs('eviction-hard: "memory.available<300Mi,nodefs.available<10%"'),
+    ],
+  },
+  'kubelet-static-policy': {
+    bad: [
+      kubelet('cpuManagerPolicy: static, systemReserved: {memory: 1Gi}'),
+      kubeletArgs('cpu-manager-policy: static, system-reserved: memory=1Gi'),
+      kubelet('memoryManagerPolicy: Static'),
+    ],
+    good: [
+      kubelet('cpuManagerPolicy: static'),
+      kubelet('cpuManagerPolicy: static, systemReserved: {cpu: 500m}'),
+      kubelet('cpuManagerPolicy: static, systemReserved: {memory: 1Gi}, reservedSystemCPUs: "0"'),
+      kubelet(
+        'memoryManagerPolicy: Static, reservedMemory: [{numaNode: 0, limits: {memory: 612Mi}}]',
+      ),
+    ],
+  },
+  'kubelet-cut-off': {
+    bad: [
+      kubelet('registerNode: false'),
+      kubelet('enableServer: false'),
+      kubeletArgs('register-node: "false"'),
+    ],
+    good: [kubelet('registerNode: true, enableServer: true')],
+  },
+  'kubelet-listens-to-itself': {
+    bad: [
+      kubelet('address: 127.0.0.1'),
+      kubelet('address: "::1"'),
+      kubeletArgs('address: 127.0.0.1'),
+    ],
+    good: [kubelet('address: "::"')],
+  },
+  'pods-beyond-addresses': {
+    bad: [
+      kubelet('maxPods: 500'),
+      kubeletArgs('max-pods: "254"'),
+      `${kubelet('maxPods: 200')}\n${args('controllerManager', 'node-cidr-mask-size: "25"')}`,
+    ],
+    good: [
+      kubelet('maxPods: 250'),
+      `${kubelet('maxPods: 500')}\n${args('controllerManager', 'node-cidr-mask-size: "22"')}`,
+      `${kubelet('maxPods: 500')}\ncluster: {network: {cni: {name: none}}}`,
+    ],
+  },
+  'kubelet-node-address': {
+    bad: ['eth0', '10.0.0.5/24', '127.0.0.1'].map((text) => kubeletArgs(`node-ip: ${text}`)),
+    good: ['10.0.0.5', '"10.0.0.5,fd00::5"', '"::"'].map((text) => kubeletArgs(`node-ip: ${text}`)),
+  },
+  'kubelet-cloud-provider': {
+    bad: ['aws', 'vsphere', 'openstack'].map((text) => kubeletArgs(`cloud-provider: ${text}`)),
+    good: [kubeletArgs('cloud-provider: external')],
+  },
+  'component-argument-limit': {
+    bad: [
+      'goaway-chance: "0.5"',
+      'service-account-max-token-expiration: 30m',
+      'max-requests-inflight: "-1"',
+      'tls-cipher-suites: "TLS_AES_128_GCM_SHA256,ECDHE-RSA-AES128"',
+      'oidc-issuer-url: "https://a.example.org"',
+      'oidc-groups-claim: groups, oidc-client-id: k',
+    ].map((text) => args('apiServer', text)),
+    good: [
+      'goaway-chance: "0.001", service-account-max-token-expiration: 24h',
+      'tls-cipher-suites: "TLS_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305"',
+      'oidc-issuer-url: "https://a.example.org", oidc-client-id: k',
+    ].map((text) => args('apiServer', text)),
+  },
+  'leader-election': {
+    bad: [
+      args('controllerManager', 'leader-elect-lease-duration: 5s'),
+      args('scheduler', 'leader-elect-renew-deadline: 20s'),
+      args('scheduler', 'leader-elect-retry-period: 9s'),
+    ],
+    good: [args('scheduler', 'leader-elect-lease-duration: 60s, leader-elect-renew-deadline: 40s')],
+  },
+  'argument-of-cluster': {
+    bad: [
+      args('apiServer', 'service-cluster-ip-range: 10.1.0.0/16'),
+      args('controllerManager', 'cluster-cidr: 10.1.0.0/16'),
+      args('apiServer', 'secure-port: "8443"'),
+      args('apiServer', 'bind-address: 127.0.0.1'),
+      args('etcd', 'initial-cluster-state: new'),
+      args('etcd', 'force-new-cluster: "true"'),
+      args('etcd', 'unsafe-no-fsync: "true"'),
+    ],
+    good: [
+      args('apiServer', 'service-cluster-ip-range: 10.96.0.0/12, secure-port: "6443"'),
+      args('controllerManager', 'cluster-cidr: 10.244.0.0/16'),
+      args('apiServer', 'bind-address: "::"'),
+      args('etcd', 'force-new-cluster: "false"'),
+    ],
+  },
+  'etcd-argument-removed': {
+    bad: ['enable-v2: "true"', 'proxy: "on"', 'proxy-dial-timeout: "1000"'].map((text) =>
+      args('etcd', text),
+    ),
+    good: [args('etcd', 'snapshot-count: "10000"')],
+  },
+  'etcd-argument-of-talos': {
+    bad: [
+      'experimental-initial-corrupt-check: "true"',
+      'experimental-watch-progress-notify-interval: 10s',
+      'experimental-compact-hash-check-enabled: "true"',
+    ].map((text) => args('etcd', text)),
+    good: [args('etcd', 'experimental-compaction-batch-limit: "500"')],
+  },
+  'etcd-argument-experimental': {
+    bad: [
+      'experimental-initial-corrupt-check: "true"',
+      'experimental-compaction-batch-limit: "500"',
+      'experimental-warning-apply-duration: 1s',
+    ].map((text) => args('etcd', text)),
+    good: [args('etcd', 'compaction-batch-limit: "500"')],
+  },
+  'network-of-nodes-off': {
+    bad: [
+      args('controllerManager', 'allocate-node-cidrs: "false"'),
+      args('apiServer', 'allow-privileged: "false"'),
+      args('apiServer', 'enable-bootstrap-token-auth: "false"'),
+    ],
+    good: [
+      `cluster:\n  network: {cni: {name: none}}\n  controllerManager: {extraArgs: {allocate-node-cidrs: "false"}}`,
+      args('apiServer', 'allow-privileged: "true"'),
+    ],
+  },
+}
