@@ -3,7 +3,7 @@ import { mergePatches } from '../config/merge.ts'
 import { ConfigError } from '../config/problem.ts'
 import { formOf, moveToDocuments } from '../move/move.ts'
 import { config } from '../testing/generated.ts'
-import { runtimeFindings } from './runtime-rules.ts'
+import { runtimeFindings, runtimeRules } from './runtime-rules.ts'
 import { cases } from './testing/cases.ts'
 import { casesOfDocuments } from './testing/cases-of-documents.ts'
 import { casesOfSystem } from './testing/cases-of-system.ts'
@@ -42,6 +42,9 @@ const ofMainAlone = new Set([
   ...Object.keys(casesOfDocuments),
   ...Object.keys(casesOfSystem),
   'custom-network-plugin',
+  ...runtimeRules
+    .filter(({ minors }) => minors?.includes(talosVersion) === false)
+    .map(({ id }) => id),
 ])
 const moving = Object.entries(cases).filter(([rule]) => !ofMainAlone.has(rule))
 

@@ -69,6 +69,17 @@ const withoutSix = [
   'net/ipv6/conf/default/disable_ipv6',
 ]
 
+const whole = (match: string, name = 'disk'): string =>
+  `apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: ${name}\nvolumeType: disk\nprovisioning:\n  diskSelector:\n    match: ${JSON.stringify(match)}\n`
+const half = (name: string, kind = 'UserVolumeConfig', size = '1500GiB'): string =>
+  userVolume("disk.serial == 'S2'", `  minSize: ${size}\n`)
+    .replace('name: data', `name: ${name}`)
+    .replace('UserVolumeConfig', kind)
+const encrypted =
+  'apiVersion: v1alpha1\nkind: VolumeConfig\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}\n'
+const userDisk = (device: string, mountpoint = '/var/mnt/data'): string =>
+  `machine: {disks: [{device: ${device}, partitions: [{mountpoint: ${mountpoint}}]}]}`
+
 /** A document of storage that Talos 1.14 builds from the disks that an expression matches. */
 const aggregate = (kind: string, name: string, match: string): string =>
   `apiVersion: v1alpha1\nkind: ${kind}\nname: ${name}\n${kind === 'RAIDArrayConfig' ? 'level: raid1\n' : ''}provisioning:\n  volumeSelector:\n    match: ${JSON.stringify(match)}\n`
@@ -128,6 +139,43 @@ const cases: Readonly<Record<string, Case>> = {
       userVolume("disk.transport == 'nvme'"),
       userVolume('!system_disk'),
     ],
+  },
+  'disk-volume-on-several': {
+    of: manyDisks,
+    bad: ["disk.transport == 'nvme'", 'disk.size > 1u * TiB', '!disk.rotational'].map((text) =>
+      whole(text),
+    ),
+    good: [whole("disk.serial == 'S3'"), whole('disk.rotational')],
+  },
+  'disk-volume-shared': {
+    of: manyDisks,
+    bad: [
+      whole("disk.dev_path == '/dev/nvme0n1'"),
+      all(whole("disk.serial == 'S2'"), half('part')),
+      all(whole("disk.serial == 'S3'"), whole("disk.serial == 'S3'", 'other')),
+    ],
+    good: [all(whole("disk.serial == 'S3'"), half('part'), whole('disk.rotational', 'slow'))],
+  },
+  'volumes-of-one-disk': {
+    bad: [
+      all(half('a'), half('b')),
+      all(half('a'), half('b', 'RawVolumeConfig')),
+      all(half('a'), half('b', 'SwapVolumeConfig', '600GiB')),
+    ],
+    good: [all(half('a'), half('b', 'RawVolumeConfig', '500GiB'))],
+  },
+  'encryption-of-filled': {
+    of: { ...machine, isMember: true },
+    bad: [
+      `${encrypted}name: EPHEMERAL\n`,
+      `${encrypted}name: STATE\n`,
+      'machine: {systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}',
+    ],
+    good: [kept],
+  },
+  'user-disk-of-system': {
+    bad: ['/var/mnt/a', '/var/lib/b', '/var/mnt/c'].map((at) => userDisk('/dev/nvme0n1', at)),
+    good: [userDisk('/dev/nvme1n1')],
   },
   'ipv6-switched-off': {
     bad: withoutSix.map((key) => sysctl(key)),

@@ -9,6 +9,7 @@ import { isChosen, matches } from '../network-effect/selectors.ts'
 import { Configuration, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 import { type Inventory, type InventoryRule, some } from './known.ts'
+import { volumeLimitInventoryRules } from './limits/volumes.ts'
 import { gatewayRules } from './mounts.ts'
 import { storageInventoryRules } from './system/storage.ts'
 import { volumeRules } from './volumes.ts'
@@ -173,6 +174,7 @@ export const inventoryRules: readonly InventoryRule[] = [
     },
   },
   ...volumeRules,
+  ...volumeLimitInventoryRules,
   ...storageInventoryRules,
   ...gatewayRules,
   {

@@ -24,6 +24,8 @@ export interface Inventory {
     | null
   /** Path of the disk that Talos is or will be installed on. */
   readonly systemDisk: string | null
+  /** Whether it is a member of a cluster, whose volumes have content; left out if unknown. */
+  readonly isMember?: boolean
   /** Its own addresses without prefix; null if unknown. */
   readonly addresses: readonly string[] | null
   /** Its gateways; left out if unknown. */

@@ -75,6 +75,14 @@ export class Configuration {
     this.others = reports.filter(({ kind }) => kind !== '')
   }
 
+  /** Whether Talos installs Flannel, which has a document of its own since 1.14. */
+  get hasFlannel(): boolean {
+    const cni = ['cluster', 'network', 'cni']
+    return this.of('KubeNetworkConfig').length > 0 && !this.mainAlone.has(...cni)
+      ? this.of('KubeFlannelCNIConfig').length > 0
+      : ['', 'flannel'].includes(this.main.text(...cni, 'name'))
+  }
+
   of(...kinds: readonly string[]): Report[] {
     return this.others.filter(({ kind }) => kinds.includes(kind)).map(({ report }) => report)
   }

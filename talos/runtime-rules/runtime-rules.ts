@@ -20,6 +20,8 @@ import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
+import { networkLimitRules } from './limits/network.ts'
+import { volumeLimitRules } from './limits/volumes.ts'
 import { linkRules } from './links.ts'
 import { mountRules } from './mounts.ts'
 import { nameRules } from './names.ts'
@@ -52,6 +54,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kubeletRules,
   ...kubeletLimitRules,
   ...componentLimitRules,
+  ...networkLimitRules,
+  ...volumeLimitRules,
   ...kernelRules,
   ...addressRules,
   ...documentRules,

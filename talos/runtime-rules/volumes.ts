@@ -30,7 +30,11 @@ const diskSelectors = (config: Configuration) =>
     .filter(({ document, path }) => document.has(...path))
 
 /** Whether an expression selects a disk; null if that can't be told. */
-const selects = (expression: string, disk: Disk, { systemDisk }: Inventory): boolean | null =>
+export const selects = (
+  expression: string,
+  disk: Disk,
+  { systemDisk }: Inventory,
+): boolean | null =>
   celSelects(expression, 'disk', celFacts(disk), { system_disk: disk.path === systemDisk })
 
 /** Space of a disk that a partition table and its alignment need, in bytes. */
@@ -125,6 +129,7 @@ export const volumeRules: readonly InventoryRule[] = [
       if (isBounded || disks === null || systemDisk === null) return
       for (const { document, path } of diskSelectors(config)) {
         if (document === ephemeral || document.text('name') === 'STATE') continue
+        if (document.text('volumeType') === 'disk') continue
         const expression = document.text(...path)
         const chosen = disks.filter((disk) => selects(expression, disk, inventory) !== false)
         if (chosen.length > 0 && chosen.every((disk) => disk.path === systemDisk))

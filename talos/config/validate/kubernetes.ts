@@ -47,11 +47,19 @@ export function nodeMetadata(
     if (!isQualifiedName(key)) report.error(path, `${key} is not a label’s name`)
     if (!isLabelValue(textOf(node))) report.error(path, `${textOf(node)} is not a label’s value`)
   }
-  for (const { path, key } of report.entries(...annotations)) {
+  let bytes = 0
+  for (const { path, key, node } of report.entries(...annotations)) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(textOf(node))
     if (!isQualifiedName(key)) report.error(path, `${key} is not an annotation’s name`)
     if (/^talos\.dev\/owned-(annotations|labels|taints)$/.test(key))
       report.error(path, `The annotation ${key} is Talos’s own`)
   }
+  // `pkg/machinery/labels/validate.go`, TotalAnnotationSizeLimitB
+  if (bytes > 256 * 1024)
+    report.error(
+      annotations,
+      `A node’s annotations can have 256 KiB together; these have ${Math.ceil(bytes / 1024)}`,
+    )
   for (const { path, key, node } of report.entries(...taints)) {
     const [value, effect] = textOf(node).includes(':')
       ? textOf(node).split(/:(.*)/s)

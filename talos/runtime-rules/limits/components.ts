@@ -122,11 +122,11 @@ function* clusterArguments({ main, isWorker }: Configuration): Generator<Hit> {
 }
 
 /** Arguments that Talos 1.12 and 1.13 give etcd and let nobody else set. */
-const experimentalOfTalos = [
+const experimentalOfTalos = new Set([
   'experimental-initial-corrupt-check',
   'experimental-watch-progress-notify-interval',
   'experimental-compact-hash-check-enabled',
-]
+])
 /** Arguments of etcd that 3.6 no longer has. */
 const removedFromEtcd = /^(enable-v2|experimental-enable-v2v3|proxy(-.+)?)$/
 
@@ -211,7 +211,7 @@ export const componentLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main }) {
       for (const { path, key } of main.entries('cluster', 'etcd', 'extraArgs'))
-        if (experimentalOfTalos.includes(key))
+        if (experimentalOfTalos.has(key))
           yield {
             document: main,
             path,
@@ -240,12 +240,12 @@ export const componentLimitRules: readonly RuntimeRule[] = [
     source:
       'Flannel Documentation/kubernetes.md: "node pod cidr not assigned"; Kubernetes pkg/apis/core/validation: a privileged container needs --allow-privileged',
     level: 'warn',
-    *find({ main, isWorker }) {
+    *find(config) {
+      const { main, isWorker } = config
       if (isWorker) return
-      const isFlannel = ['', 'flannel'].includes(main.text('cluster', 'network', 'cni', 'name'))
       const isOff = (section: string, name: string): boolean =>
         /^(0|f|false)$/i.test(valueOf(main, section, name) ?? '')
-      if (isFlannel && isOff('controllerManager', 'allocate-node-cidrs'))
+      if (config.hasFlannel && isOff('controllerManager', 'allocate-node-cidrs'))
         yield {
           document: main,
           path: argument('controllerManager', 'allocate-node-cidrs'),

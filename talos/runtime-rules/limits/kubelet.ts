@@ -323,10 +323,11 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     source:
       'Kubernetes pkg/controller/nodeipam: a node gets a network of node-cidr-mask-size, /24 by default; CNI plugins ipam/host-local leaves out its first, its last and the gateway',
     level: 'warn',
-    *find({ main, isWorker }) {
+    *find(whole) {
+      const { main, isWorker } = whole
       const network = ['cluster', 'network'] as const
       // A worker knows neither the network plugin nor the size of its network.
-      if (isWorker || !['', 'flannel'].includes(main.text(...network, 'cni', 'name'))) return
+      if (isWorker || !whole.hasFlannel) return
       if (main.texts(...network, 'podSubnets').some(({ text }) => text.includes(':'))) return
       const given = ['node-cidr-mask-size', 'node-cidr-mask-size-ipv4']
         .map((name) => Number(main.text('cluster', 'controllerManager', 'extraArgs', name)))

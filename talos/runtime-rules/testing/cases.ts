@@ -4,6 +4,7 @@ import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfLimits } from './cases-of-limits.ts'
 import { casesOfNames } from './cases-of-names.ts'
+import { casesOfNetworkLimits } from './cases-of-network-limits.ts'
 import { casesOfDocuments } from './cases-of-documents.ts'
 import { casesOfSystem } from './cases-of-system.ts'
 import { casesOfValues } from './cases-of-values.ts'
@@ -14,6 +15,7 @@ export const cases: Cases = {
   ...casesOfFlags,
   ...casesOfLimits,
   ...casesOfNames,
+  ...casesOfNetworkLimits,
   ...casesOfValues,
   ...casesOfDocuments,
   ...casesOfSystem,

@@ -402,7 +402,7 @@ test('a preview warns of a server that would be lost, and of links that the serv
   ).toEqual([])
   // The configuration itself creates this link.
   const bond =
-    'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
+    'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\nmiimon: 100\n'
   expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject(
     [lost('becomes a part of bond0'), { check: null, link: 'eth9', line: 4 }],
   )

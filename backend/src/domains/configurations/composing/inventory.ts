@@ -56,6 +56,7 @@ const inventoryOf = (
       readonly: disk.readonly ?? null,
     })),
   systemDisk: server.system_disk ?? devicePath(installDisk),
+  isMember: server.cluster !== null && server.system_disk !== null,
   gateways: (server.hardware?.routes ?? [])
     .map((route) => route.gateway)
     .filter((one) => one !== ''),

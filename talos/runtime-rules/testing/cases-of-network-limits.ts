@@ -1,0 +1,171 @@
+/** Patches that violate the rules of `limits/network.ts` and `limits/volumes.ts`. */
+import type { Cases } from './case.ts'
+
+const documents = (...texts: readonly string[]): string =>
+  texts.map((text) => `apiVersion: v1alpha1\n${text}\n`).join('---\n')
+const interfaces = (text: string): string => `machine: {network: {interfaces: [${text}]}}`
+const bond = (more: string): string => `kind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\n${more}`
+const lacp = bond('bondMode: 802.3ad\nmiimon: 100')
+const link = (name: string, route: string): string =>
+  `kind: LinkConfig\nname: ${name}\naddresses: [{address: 10.8.0.5/24}]\nroutes: [${route}]`
+const key = (n: number): string => Buffer.alloc(32, n).toString('base64')
+const tunnel = (...peers: readonly (readonly [number, string])[]): string =>
+  documents(
+    `kind: WireguardConfig\nname: wg0\nprivateKey: ${key(1)}\npeers: [${peers
+      .map(([n, networks]) => `{publicKey: ${key(n)}, allowedIPs: [${networks}]}`)
+      .join(', ')}]`,
+  )
+const block = 'kind: NetworkDefaultActionConfig\ningress: block'
+const udp = (ports: string): string =>
+  `kind: NetworkRuleConfig\nname: udp\nportSelector: {ports: [${ports}], protocol: udp}\ningress: [{subnet: 10.0.0.0/8}]`
+const service = (mountPath: string): string =>
+  documents(
+    `kind: ExtensionServiceConfig\nname: nut\nconfigFiles: [{content: a, mountPath: ${mountPath}}]`,
+  )
+const whole = (match: string): string =>
+  documents(
+    `kind: UserVolumeConfig\nname: data\nvolumeType: disk\nprovisioning: {diskSelector: {match: "${match}"}}`,
+  )
+const disks = (text: string): string => `machine: {disks: [${text}]}`
+
+export const casesOfNetworkLimits: Cases = {
+  'bond-unwatched': {
+    bad: [
+      documents(bond('bondMode: active-backup')),
+      documents(bond('bondMode: balance-xor\nmiimon: 0')),
+      documents(bond('bondMode: 802.3ad')),
+      interfaces('{interface: bond0, bond: {mode: active-backup, interfaces: [eno1, eno2]}}'),
+    ],
+    good: [
+      documents(bond('bondMode: active-backup\nmiimon: 100')),
+      documents(bond('bondMode: active-backup\narpInterval: 100\narpIpTargets: [10.0.0.1]')),
+      documents(lacp),
+    ],
+  },
+  'address-on-port': {
+    bad: [
+      documents(lacp, link('eno1', '')),
+      documents(lacp, 'kind: DHCPv4Config\nname: eno2'),
+      documents(lacp, 'kind: VLANConfig\nname: v5\nparent: eno1\nvlanID: 5'),
+      documents(lacp, 'kind: Layer2VIPConfig\nname: 10.8.0.9\nlink: eno1'),
+    ],
+    good: [
+      documents(lacp, 'kind: LinkConfig\nname: eno1\nmtu: 9000'),
+      documents(lacp, 'kind: VLANConfig\nname: v5\nparent: bond0\nvlanID: 5', link('eno3', '')),
+    ],
+  },
+  'route-form': {
+    bad: [
+      documents(link('eno1', '{destination: "fd00::/64", gateway: 10.8.0.1}')),
+      documents(link('eno1', '{destination: 10.9.0.5/24, gateway: 10.8.0.1}')),
+      interfaces('{interface: eno1, routes: [{network: 10.9.0.5/16, gateway: 10.8.0.1}]}'),
+      interfaces('{interface: eno1, routes: [{network: 10.9.0.0/16, gateway: "fd00::1"}]}'),
+    ],
+    good: [
+      documents(link('eno1', '{destination: 10.9.0.0/24, gateway: 10.8.0.1}, {gateway: 10.8.0.1}')),
+      interfaces('{interface: eno1, routes: [{network: 0.0.0.0/0, gateway: 10.8.0.1}]}'),
+    ],
+  },
+  'route-twice': {
+    bad: [
+      documents(link('eno1', '{gateway: 10.8.0.1}'), link('eno2', '{gateway: 10.8.0.2}')),
+      documents(link('eno1', '{gateway: 10.8.0.1}, {gateway: 10.8.0.2}')),
+      interfaces(
+        '{interface: eno1, routes: [{network: 0.0.0.0/0, gateway: 10.8.0.1}]}, {interface: eno2, routes: [{network: 0.0.0.0/0, gateway: 10.9.0.1, metric: 1024}]}',
+      ),
+    ],
+    good: [
+      documents(
+        link('eno1', '{gateway: 10.8.0.1}'),
+        link('eno2', '{gateway: 10.8.0.2, metric: 2048}'),
+      ),
+      documents(link('eno1', '{gateway: 10.8.0.1}, {gateway: "fd00::1"}')),
+      documents(
+        link('eno1', '{gateway: 10.8.0.1}'),
+        link('eno2', '{gateway: 10.8.0.2, table: "100"}'),
+      ),
+    ],
+  },
+  'tunnel-peers': {
+    bad: [
+      tunnel([2, '10.5.0.0/24'], [3, '10.5.0.0/24']),
+      tunnel([2, '10.5.0.0/24'], [2, '10.6.0.0/24']),
+      interfaces(
+        `{interface: wg0, wireguard: {privateKey: ${key(1)}, peers: [{publicKey: ${key(2)}, allowedIPs: [10.5.0.0/24]}, {publicKey: ${key(3)}, allowedIPs: [10.5.0.0/24]}]}}`,
+      ),
+    ],
+    good: [tunnel([2, '10.5.0.0/24'], [3, '10.6.0.0/24'])],
+  },
+  'pods-behind-firewall': {
+    bad: [
+      documents(block),
+      documents(block, udp('8472')),
+      `machine: {network: {kubespan: {enabled: true}}}\n---\n${documents(block, udp('4789'))}`,
+    ],
+    good: [
+      documents(block, udp('4789')),
+      documents(block, udp('4000-5000')),
+      `machine: {network: {kubespan: {enabled: true}}}\n---\n${documents(block, udp('51820'))}`,
+      `cluster: {network: {cni: {name: none}}}\n---\n${documents(block)}`,
+    ],
+  },
+  'proxy-without-exceptions': {
+    bad: [
+      'machine: {env: {https_proxy: "http://proxy.example.org:3128"}}',
+      'machine: {env: {HTTPS_PROXY: "http://proxy.example.org:3128", no_proxy: ""}}',
+      documents(
+        'kind: EnvironmentConfig\nvariables: {https_proxy: "http://proxy.example.org:3128"}',
+      ),
+    ],
+    good: [
+      'machine: {env: {https_proxy: "http://proxy.example.org:3128", no_proxy: "10.0.0.0/8,.svc"}}',
+      'machine: {env: {http_proxy: "http://proxy.example.org:3128"}}',
+    ],
+  },
+  'path-of-document': {
+    bad: [
+      service('usr/local/etc/nut.conf'),
+      service('./nut.conf'),
+      documents('kind: WatchdogTimerConfig\ndevice: watchdog0'),
+    ],
+    good: [
+      service('/usr/local/etc/nut.conf'),
+      documents('kind: WatchdogTimerConfig\ndevice: /dev/watchdog0'),
+    ],
+  },
+  'virtual-address-of-worker': {
+    on: 'worker',
+    bad: [
+      documents('kind: Layer2VIPConfig\nname: 10.8.0.9\nlink: eno1'),
+      documents('kind: Layer2VIPConfig\nname: fd00::9\nlink: eno1'),
+      documents('kind: HCloudVIPConfig\nname: 10.8.0.9\nlink: eno1\napiToken: x'),
+    ],
+    good: [documents(link('eno1', ''))],
+  },
+  'disk-volume-expression': {
+    bad: ['!system_disk', "disk.transport == 'nvme' && !system_disk", 'system_disk'].map(whole),
+    good: [
+      whole("disk.serial == 'S1'"),
+      documents(
+        'kind: UserVolumeConfig\nname: data\nprovisioning: {minSize: 1GiB, diskSelector: {match: "!system_disk"}}',
+      ),
+    ],
+  },
+  'user-disk': {
+    bad: [
+      disks('{device: /dev/sdb, partitions: [{mountpoint: /mnt/data}]}'),
+      disks('{device: /dev/sdb, partitions: [{mountpoint: /var}]}'),
+      disks(
+        '{device: /dev/sdb, partitions: [{mountpoint: /var/mnt/a}]}, {device: /dev/sdc, partitions: [{mountpoint: /var/mnt/a}]}',
+      ),
+      disks(
+        '{device: /dev/sdb, partitions: [{mountpoint: /var/mnt/a}]}, {device: /dev/sdb, partitions: [{mountpoint: /var/mnt/b}]}',
+      ),
+    ],
+    good: [
+      disks(
+        '{device: /dev/sdb, partitions: [{size: 10GB, mountpoint: /var/mnt/a}, {mountpoint: /var/lib/b}]}',
+      ),
+    ],
+  },
+}
