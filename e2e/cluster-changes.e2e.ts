@@ -1,9 +1,10 @@
 /**
  * What is done with a running cluster in the console: a server is added with form and plan, a
- * scheduled change waits for the window and is cancelled, the cluster is saved as a template, its
- * servers get a shared patch, and one is reset. At last a server fails: why the cluster is not well
- * is read, and acknowledged, and the history tells what happened. `long/` has whole journeys through
- * templates, shared patches and acts on many servers.
+ * scheduled change waits for the window and is cancelled, a subnet is assigned and taken back, the
+ * cluster is saved as a template, its servers get a shared patch, and one is reset. At last a server
+ * fails: why the cluster is not well is read, and acknowledged. In the full run the history tells
+ * what happened. `long/` has whole journeys through subnets, templates, shared patches and acts on
+ * many servers.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,10 +16,15 @@ import { patchCreate, patchUpdate } from '#contract/patches.ts'
 import { type Server, serverConfig, serverGet, serverUpdate } from '#contract/servers/servers.ts'
 import { sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { templateList } from '#contract/templates/templates.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
+import { ofJourneys } from './screens/frequent.ts'
+import { lookAtEach, named, pathsOf } from './screens/look.ts'
+import { subnetsOfCluster } from './testing/subnets-journey.ts'
 import { makeCluster } from './testing/small-cluster.ts'
+import { walkAsNewViewer } from './testing/viewer-walk.ts'
 
 let installation: Installation
 let browser: Browser
@@ -88,6 +94,16 @@ describe('the changes of a cluster', () => {
     },
   )
 
+  test('the frequent pages of a cluster are accessible, and fit the screen', () =>
+    lookAtEach(page, ofJourneys.clusters, { ready: cluster }))
+
+  test('a viewer changes nothing on the pages of a cluster, and every disabled control says why', async () => {
+    const paths = pathsOf(named(ofJourneys.clusters), { ready: cluster })
+    const { disabled, ...wrong } = await walkAsNewViewer(browser, installation, paths)
+    expect(wrong).toEqual({ silent: [], writes: [], errors: [] })
+    expect(disabled).toBeGreaterThan(0)
+  })
+
   test('a plan is out of date as soon as the form changes', async () => {
     await page.goto(`/infra/clusters/${cluster.id}/change/shrink`)
     await page.getByRole('checkbox', { name: new RegExp(`^${free.name} worker`) }).check()
@@ -125,7 +141,7 @@ describe('the changes of a cluster', () => {
     await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
   })
 
-  test(
+  longTest(
     'with the keyboard alone, ⌘K opens the form and Enter starts the change',
     { timeout: 60_000 },
     async () => {
@@ -146,6 +162,8 @@ describe('the changes of a cluster', () => {
     },
   )
 })
+
+subnetsOfCluster(() => ({ installation, page, cluster }))
 
 describe('templates', () => {
   test('a cluster is saved as a template, which fills the form of a new cluster', async () => {
@@ -287,67 +305,65 @@ describe('what is wrong', () => {
   )
 })
 
-describe('what happened', () => {
-  test(
-    'what happened, when a server last failed and who changed a patch are each read within two clicks of the overview',
-    { timeout: 120_000 },
-    async () => {
-      const entry = (...said: (string | RegExp)[]) =>
-        said
-          .reduce(
-            (rows, hasText) => rows.filter({ hasText }),
-            page.getByRole('table', { name: 'History entries' }).getByRole('row'),
-          )
-          .first()
-      /** Counts as a click. */
-      const goTo = async (typed: string, option: RegExp) => {
-        await page.goto('/')
-        await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
-        await page.keyboard.press('ControlOrMeta+k')
-        await page
-          .getByRole('dialog', { name: 'Search and commands' })
-          .getByRole('combobox')
-          .waitFor()
-        await page.keyboard.type(typed)
-        await page.getByRole('option', { name: option, selected: true }).waitFor()
-        await page.keyboard.press('Enter')
-      }
-      const patch = { name: 'fewer-swaps', body: 'machine:\n  sysctls:\n    vm.swappiness: "13"\n' }
-      const { call } = installation
-      const patched = cluster.servers.find((s) => s.role === 'control_plane')!
-      const { patch_id: patchId } = await call(patchCreate, {
-        params: { id: patched.node_id },
-        body: patch,
-      })
-      await call(patchUpdate, {
-        params: { id: patched.node_id, patchId },
-        body: { body: patch.body.replace('13', '14') },
-      })
-      await until('its silence is in the history', async () =>
-        (
-          await call(historyList, {
-            query: { object: free.id, kind: 'server_contact', per_page: 1 },
-          })
-        ).items.some((e) => e.message.startsWith('No answer')),
-      )
-
-      await goTo('History', /^History/)
-      await entry(free.name, /No answer/).waitFor()
-      await entry(cluster.name, /Add servers/i, admin.email).waitFor()
-
-      await goTo(free.name, new RegExp(`^${free.name}`))
+longTest(
+  'what happened, when a server last failed and who changed a patch are each read within two clicks of the overview',
+  { timeout: 120_000 },
+  async () => {
+    const entry = (...said: (string | RegExp)[]) =>
+      said
+        .reduce(
+          (rows, hasText) => rows.filter({ hasText }),
+          page.getByRole('table', { name: 'History entries' }).getByRole('row'),
+        )
+        .first()
+    /** Counts as a click. */
+    const goTo = async (typed: string, option: RegExp) => {
+      await page.goto('/')
+      await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+      await page.keyboard.press('ControlOrMeta+k')
       await page
-        .getByRole('navigation', { name: 'Server' })
-        .getByRole('link', { name: 'History' })
-        .click()
-      await entry(/No answer/).waitFor()
-      await page.getByRole('note', { name: 'Beginning of the history' }).waitFor()
+        .getByRole('dialog', { name: 'Search and commands' })
+        .getByRole('combobox')
+        .waitFor()
+      await page.keyboard.type(typed)
+      await page.getByRole('option', { name: option, selected: true }).waitFor()
+      await page.keyboard.press('Enter')
+    }
+    const patch = { name: 'fewer-swaps', body: 'machine:\n  sysctls:\n    vm.swappiness: "13"\n' }
+    const { call } = installation
+    const patched = cluster.servers.find((s) => s.role === 'control_plane')!
+    const { patch_id: patchId } = await call(patchCreate, {
+      params: { id: patched.node_id },
+      body: patch,
+    })
+    await call(patchUpdate, {
+      params: { id: patched.node_id, patchId },
+      body: { body: patch.body.replace('13', '14') },
+    })
+    await until('its silence is in the history', async () =>
+      (
+        await call(historyList, {
+          query: { object: free.id, kind: 'server_contact', per_page: 1 },
+        })
+      ).items.some((e) => e.message.startsWith('No answer')),
+    )
 
-      await goTo('History', /^History/)
-      await page.getByRole('table', { name: 'History entries' }).waitFor()
-      await page.keyboard.press('/')
-      await page.keyboard.type(patch.name)
-      await entry(patched.name, `The patch ${patch.name} was changed`, admin.email).waitFor()
-    },
-  )
-})
+    await goTo('History', /^History/)
+    await entry(free.name, /No answer/).waitFor()
+    await entry(cluster.name, /Add servers/i, admin.email).waitFor()
+
+    await goTo(free.name, new RegExp(`^${free.name}`))
+    await page
+      .getByRole('navigation', { name: 'Server' })
+      .getByRole('link', { name: 'History' })
+      .click()
+    await entry(/No answer/).waitFor()
+    await page.getByRole('note', { name: 'Beginning of the history' }).waitFor()
+
+    await goTo('History', /^History/)
+    await page.getByRole('table', { name: 'History entries' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type(patch.name)
+    await entry(patched.name, `The patch ${patch.name} was changed`, admin.email).waitFor()
+  },
+)

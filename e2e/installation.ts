@@ -16,6 +16,7 @@ import { apiClient } from '../tools/api-client.ts'
 import { control, freePort } from '../tools/processes.ts'
 import { admin } from './faults/processes.ts'
 import { freeBlock } from '../tools/testing/free-block.ts'
+import { longTests } from '../tools/testing/length.ts'
 import { demandNoSecret, plant } from './secrets.ts'
 import { copyTemplate } from './template.ts'
 
@@ -113,6 +114,13 @@ export const sharedInstallation = (): Promise<Installation> =>
     speed: 20,
     isShared: true,
   }))
+
+/**
+ * The shared installation. In the full run one of its own, for a file whose further tests make
+ * clusters or leave what others would meet.
+ */
+export const sharedUnlessFull = (options: InstallationOptions): Promise<Installation> =>
+  longTests ? startInstallation(options) : sharedInstallation()
 
 async function begin(
   data: string,

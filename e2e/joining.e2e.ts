@@ -305,35 +305,38 @@ describe('servers that join by themselves', () => {
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
   })
 
-  test('choosing an earlier image fills the form with its settings, without the used-up token', async () => {
-    await go('Servers')
-    await page.getByRole('link', { name: 'Prepare image' }).click()
-    const earlier = table('Earlier images').getByRole('row').filter({ hasText: 'warsaw-rack-7' })
-    await earlier.getByText('revoked').waitFor()
-    await page.getByRole('button', { name: 'Start over' }).click()
-    await earlier.getByRole('button', { name: /^Use again/ }).click()
-    await page
-      .getByRole('list', { name: 'Chosen extensions' })
-      .getByText('iscsi-tools', { exact: true })
-      .waitFor()
-    expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe(
-      'console=ttyS0,115200',
-    )
-    await page.getByRole('button', { name: 'Generate' }).click()
-    await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
-    // The choice survives a reload.
-    await page.getByRole('button', { name: 'Remove amd-ucode' }).click()
-    await until('it is kept', async () => {
-      const kept = await keptDrafts()
-      return kept.includes('iscsi-tools') && !kept.includes('amd-ucode')
-    })
-    await page.reload()
-    await page
-      .getByRole('list', { name: 'Chosen extensions' })
-      .getByText('iscsi-tools', { exact: true })
-      .waitFor()
-    expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
-  })
+  longTest(
+    'choosing an earlier image fills the form with its settings, without the used-up token',
+    async () => {
+      await go('Servers')
+      await page.getByRole('link', { name: 'Prepare image' }).click()
+      const earlier = table('Earlier images').getByRole('row').filter({ hasText: 'warsaw-rack-7' })
+      await earlier.getByText('revoked').waitFor()
+      await page.getByRole('button', { name: 'Start over' }).click()
+      await earlier.getByRole('button', { name: /^Use again/ }).click()
+      await page
+        .getByRole('list', { name: 'Chosen extensions' })
+        .getByText('iscsi-tools', { exact: true })
+        .waitFor()
+      expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe(
+        'console=ttyS0,115200',
+      )
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
+      // The choice survives a reload.
+      await page.getByRole('button', { name: 'Remove amd-ucode' }).click()
+      await until('it is kept', async () => {
+        const kept = await keptDrafts()
+        return kept.includes('iscsi-tools') && !kept.includes('amd-ucode')
+      })
+      await page.reload()
+      await page
+        .getByRole('list', { name: 'Chosen extensions' })
+        .getByText('iscsi-tools', { exact: true })
+        .waitFor()
+      expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
+    },
+  )
 
   longTest(
     'while the image factory is down, an image is stored with the reason until it is confirmed',
@@ -367,7 +370,7 @@ describe('servers that join by themselves', () => {
     },
   )
 
-  test('servers that were selected are removed after their number was typed', async () => {
+  longTest('servers that were selected are removed after their number was typed', async () => {
     await go('Servers')
     const joined = (await fleet())
       .filter((s) => s.datacenter?.code === 'PL-WAW-1')

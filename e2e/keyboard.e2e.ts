@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open } from './browser.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, sharedUnlessFull } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'
 
 const name = 'poz-keys-01'
@@ -22,7 +22,7 @@ let walkTo: Keys['walkTo']
 let servers: Server[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedUnlessFull({ speed: 20 }), launch()])
   servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   )

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverGet, serverList, type ListedServer } from '#contract/servers/servers.ts'
 import { longTests } from '../tools/testing/length.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import {
   closePages,
   expectAccessible,
@@ -13,7 +14,7 @@ import {
   signIn,
   widths,
 } from './browser.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { type Installation, sharedUnlessFull } from './installation.ts'
 import { rowAction } from './screens/acts.ts'
 
 let installation: Installation
@@ -24,7 +25,7 @@ let servers: readonly ListedServer[]
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([
-    startInstallation({ servers: 3, speed: 20 }),
+    sharedUnlessFull({ servers: 3, speed: 20 }),
     launch(),
   ])
   servers = (await installation.call(serverList, { query: { sort: 'name' } })).items
@@ -63,7 +64,7 @@ test('labels and notes are added on the page of a server, and taken back by Undo
   expect(await labelsOf(0)).toEqual({})
 })
 
-test('a label that breaks a rule is refused at its field, and nothing is sent', async () => {
+longTest('a label that breaks a rule is refused at its field, and nothing is sent', async () => {
   await page.getByRole('button', { name: 'Add labels or notes' }).click()
   const dialog = page.getByRole('dialog', { name: /^Labels and notes of/ })
   await field(dialog, 'Labels').fill('☃=1,')
@@ -76,31 +77,38 @@ test('a label that breaks a rule is refused at its field, and nothing is sent', 
   expect(await labelsOf(0)).toEqual({})
 })
 
-test('labels of selected servers are set together, and the list is filtered by them', async () => {
-  await page.goto('/infra/servers')
-  for (const { name } of servers.slice(0, 2))
-    await page.getByRole('checkbox', { name: `Select ${name}` }).check({ force: true })
-  await page.getByRole('button', { name: 'Labels', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Labels of 2 servers' })
-  await field(dialog, 'Set').fill('env=prod ')
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.waitFor({ state: 'detached' })
-  expect(await Promise.all([0, 1, 2].map(labelsOf))).toEqual([{ env: 'prod' }, { env: 'prod' }, {}])
+longTest(
+  'labels of selected servers are set together, and the list is filtered by them',
+  async () => {
+    await page.goto('/infra/servers')
+    for (const { name } of servers.slice(0, 2))
+      await page.getByRole('checkbox', { name: `Select ${name}` }).check({ force: true })
+    await page.getByRole('button', { name: 'Labels', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Labels of 2 servers' })
+    await field(dialog, 'Set').fill('env=prod ')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await Promise.all([0, 1, 2].map(labelsOf))).toEqual([
+      { env: 'prod' },
+      { env: 'prod' },
+      {},
+    ])
 
-  await page.getByRole('button', { name: 'More filters' }).click()
-  const form = page.getByRole('form', { name: 'Filter by labels' })
-  await field(form, 'Labels').fill('env=')
-  await form.locator('option[value="env=prod"]').waitFor({ state: 'attached' })
-  await field(form, 'Labels').fill('env=prod;x')
-  await form.getByRole('button', { name: 'Apply' }).click()
-  await form.getByText(/^Conditions on labels look like rack=3/).waitFor()
-  await field(form, 'Labels').fill('env=prod')
-  await field(form, 'Labels').press('Enter')
-  await expect.poll(() => rows().count()).toBe(3)
-  expect(new URL(page.url()).searchParams.get('label')).toBe('env=prod')
-})
+    await page.getByRole('button', { name: 'More filters' }).click()
+    const form = page.getByRole('form', { name: 'Filter by labels' })
+    await field(form, 'Labels').fill('env=')
+    await form.locator('option[value="env=prod"]').waitFor({ state: 'attached' })
+    await field(form, 'Labels').fill('env=prod;x')
+    await form.getByRole('button', { name: 'Apply' }).click()
+    await form.getByText(/^Conditions on labels look like rack=3/).waitFor()
+    await field(form, 'Labels').fill('env=prod')
+    await field(form, 'Labels').press('Enter')
+    await expect.poll(() => rows().count()).toBe(3)
+    expect(new URL(page.url()).searchParams.get('label')).toBe('env=prod')
+  },
+)
 
-test('a chip of a label in the list shows the servers that have it', async () => {
+longTest('a chip of a label in the list shows the servers that have it', async () => {
   await page.goto('/infra/servers')
   await page.getByRole('button', { name: 'Columns' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Labels' }).click()

@@ -10,6 +10,8 @@ import { userCreate } from '#contract/users.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, sharedInstallation } from './installation.ts'
+import { ofJourneys } from './screens/frequent.ts'
+import { lookAtEach } from './screens/look.ts'
 
 let installation: Installation
 let browser: Browser
@@ -94,6 +96,11 @@ describe('the life of a commitment', () => {
     await page.getByRole('table', { name: 'Servers' }).getByRole('link', { name: 'Active' }).click()
     await page.waitForURL('**/marketplace/ccs/*')
     await page.getByText('The delegation was confirmed').waitFor()
+  })
+
+  test('the page of a commitment is accessible, and fits the screen', async () => {
+    const { id } = (await stored())[0]!
+    await lookAtEach(page, ofJourneys.marketplace, { commitment: { id, name: server.name } })
   })
 
   test('a failure needs a reason, which the history keeps', async () => {

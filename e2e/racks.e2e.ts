@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rack, rackList, serverPlace, serverUnplace } from '#contract/racks/racks.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, expectAccessible, inOneStory, launch, open, shot, signIn } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'
@@ -108,7 +109,7 @@ test('a server is placed by keyboard alone, and a taken unit is refused with its
   await picture().waitFor()
 })
 
-test('places are imported as CSV: checked first, then written', async () => {
+longTest('places are imported as CSV: checked first, then written', async () => {
   await page.goto('/infra/racks')
   await page.getByRole('button', { name: 'More actions' }).first().click()
   await page.getByRole('menuitem', { name: 'Import racks' }).click()
@@ -134,7 +135,7 @@ test('places are imported as CSV: checked first, then written', async () => {
   expect(placed.map(({ placement }) => placement!.unit)).toEqual([2, 1])
 })
 
-test('servers share a chassis, each in a bay that the arrows reach', async () => {
+longTest('servers share a chassis, each in a bay that the arrows reach', async () => {
   const { key, focused, choose, tabTo, type } = keys
   const [one, two, three, last] = servers as [Server, Server, Server, Server]
   await installation.call(serverUnplace, { params: { id: last.id } })

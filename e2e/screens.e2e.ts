@@ -2,38 +2,26 @@
  * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen, no
  * word of a status is cut, and the page logs no error or blocked content. `npm test` opens the
  * frequent ones at two widths, each in one theme, `npm run test:all` every screen at four in both.
+ * In `npm test` journeys look at the screens that need a cluster (`ofJourneys`).
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { offerCreate } from '#contract/marketplace/offers.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { userCreate } from '#contract/users.ts'
-import { longTests } from '../tools/testing/length.ts'
 import { longTest } from '../tools/testing/long-test.ts'
-import {
-  closePages,
-  expectAccessible,
-  launch,
-  open,
-  shot,
-  signIn,
-  tell,
-  type Theme,
-  type Watched,
-  widths,
-} from './browser.ts'
-import { type Installation, startInstallation, until, untilReady } from './installation.ts'
-import { listWidths, unreadable } from './screens/cut.ts'
-import { frequent } from './screens/frequent.ts'
+import { closePages, launch, open, signIn, tell, type Watched } from './browser.ts'
+import { type Installation, startInstallation, untilReady } from './installation.ts'
+import { frequent, ofJourneys } from './screens/frequent.ts'
+import { isFull, lookAt, named, pathsOf } from './screens/look.ts'
 import { furnishMarketplace } from './screens/marketplace.ts'
 import { furnishNetwork } from './screens/network.ts'
 import { furnishRare } from './screens/rare.ts'
-import type { RareWorld, Screen, World } from './screens/screen.ts'
+import type { World } from './screens/screen.ts'
 import { screens } from './screens/screens.ts'
-import { walkAsViewer } from './testing/viewer-walk.ts'
+import { walkAsNewViewer } from './testing/viewer-walk.ts'
 
 /** One server that has content on all disks, and one without disks. */
 const special = {
@@ -122,18 +110,19 @@ async function furnish(): Promise<World> {
         ],
       },
     })
-  const [patch, { cluster: ready }] = await Promise.all([
-    call(patchCreate, {
-      params: { id: server.id },
-      body: {
-        name: 'kernel-tuning',
-        weight: 520,
-        labels: { team: 'storage' },
-        body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
-      },
-    }),
-    made('poz-ready-01', controlPlane, worker),
-  ])
+  const { patch_id: patchId } = await call(patchCreate, {
+    params: { id: server.id },
+    body: {
+      name: 'kernel-tuning',
+      weight: 520,
+      labels: { team: 'storage' },
+      body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n',
+    },
+  })
+  const shown = { server: { id: server.id, name: server.name, patchId } }
+  // The frequent screens show nothing else.
+  if (!isFull) return shown as World
+  const { cluster: ready } = await made('poz-ready-01', controlPlane, worker)
   await untilReady(installation, ready.id)
   // The ready cluster has an offer whose access address is not yet the address of the cluster.
   const offer = await call(offerCreate, {
@@ -146,110 +135,19 @@ async function furnish(): Promise<World> {
   const rare = { one, two, filled, silent, removed, twin, controlPlane, worker }
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)
   return {
-    // The frequent screens show none of it.
-    ...(isFull ? await furnishRare(installation, ready, rare, machineOf, made) : ({} as RareWorld)),
+    ...(await furnishRare(installation, ready, rare, machineOf, made)),
     ...network,
     ...marketplace,
-    server: { id: server.id, name: server.name, patchId: patch.patch_id },
+    ...shown,
     ready,
   }
 }
 
-/** Waits until nothing on the page is busy. */
-const settled = (page: Page) =>
-  until(
-    'the page is settled',
-    async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0,
-  )
-
-const pathOf = ({ path }: Screen) => (typeof path === 'string' ? path : path(world))
-
-async function enter(page: Page, screen: Screen): Promise<void> {
-  await page.goto(pathOf(screen))
-  await screen.ready(page, world)
-  await settled(page)
-}
-
-const wear = (page: Page, theme: Theme) =>
-  page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
-const tooWide = (page: Page) =>
-  page.evaluate<number>(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  )
-
-const height = 900
-
-/** Whether exactly `count` dialogs are visible and have stopped moving. */
-const stand = (dialogs: Locator, count: number) =>
-  dialogs.evaluateAll(
-    (all, wanted) =>
-      all.length === wanted.count &&
-      all.every((dialog) => {
-        const place = dialog.getBoundingClientRect()
-        return (
-          place.height > 0 &&
-          place.top < wanted.height &&
-          dialog
-            .getAnimations()
-            .every(({ playState }: { playState: string }) => playState === 'finished')
-        )
-      }),
-    { count, height },
-  )
-
-/** Waits for the next frame, when the page has adapted to a new width. */
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
-
-/** Pictures are taken of all screens. */
-const isFull = longTests || process.env['STEELYARD_SHOTS'] !== undefined
-const opened = isFull ? screens : screens.filter(({ name }) => frequent.includes(name))
-const sizes = isFull ? widths : ([375, 1280] as const)
-
-/**
- * The themes in which axe checks a screen at a width, and the rules; without them, all. In full:
- * both themes at every width; only the colours differ. Otherwise once in each theme: all rules at
- * the greater width, and what a narrow screen changes, colours and sizes, at the smaller one.
- */
-const checksAt = (screen: Screen, width: number): { theme: Theme; rules?: string[] }[] => {
-  if (isFull || screen.only !== undefined)
-    return [{ theme: 'light', rules: ['color-contrast'] }, { theme: 'dark' }]
-  return width === 375
-    ? [{ theme: 'light', rules: ['color-contrast', 'target-size', 'scrollable-region-focusable'] }]
-    : [{ theme: 'dark' }]
-}
-
-/** `count`: the number of dialogs when the screen was opened. */
-async function look(page: Page, screen: Screen, width: number, count: number): Promise<void> {
-  const dialogs = page.getByRole('dialog')
-  // On narrow screens a dialog is a sheet that slides in. Its code may still be loading; until it
-  // is visible, everything else on the page is hidden.
-  await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
-  const what = `${screen.name} at ${width}`
-  // Key presses may have scrolled the page. Scroll to the top: of an element partly under the
-  // header, axe would check only the visible part.
-  await page.evaluate('scrollTo(0, 0)')
-  expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
-  for (const { theme, rules } of checksAt(screen, width)) {
-    await wear(page, theme)
-    await shot(page, `${screen.name}-${width}-${theme}`)
-    await expectAccessible(page, `${what}, ${theme}`, rules)
-  }
-}
-
-/** Fails if a list of the screen can't be read, at a width. */
-async function readLists(page: Page, screen: Screen): Promise<void> {
-  const found: string[] = []
-  for (const width of isFull ? listWidths : sizes) {
-    await page.setViewportSize({ width, height })
-    await drawn(page)
-    for (const text of await unreadable(page)) found.push(`at ${width}: ${text}`)
-  }
-  expect(found, `${screen.name}: what can't be read`).toEqual([])
-}
+const opened = isFull ? screens : named(frequent)
 
 test('every frequent screen exists', () => {
-  expect(frequent.filter((name) => !screens.some((screen) => screen.name === name))).toEqual([])
+  const all = [...frequent, ...Object.values(ofJourneys).flat()]
+  expect(all.filter((name) => named([name]).length !== 1)).toEqual([])
 })
 
 describe('every screen', () => {
@@ -260,18 +158,7 @@ describe('every screen', () => {
     if (!watched) throw new Error('More tests at once than there are pages')
     const { page, errors } = watched
     try {
-      const ownSizes = sizes.filter((width) => screen.only === undefined || screen.only === width)
-      let count: number | undefined
-      for (const width of ownSizes.toReversed()) {
-        await page.setViewportSize({ width, height })
-        if (count === undefined || screen.anew) {
-          await enter(page, screen)
-          count = await page.getByRole('dialog').count()
-        } else await drawn(page)
-        await look(page, screen, width, count)
-      }
-      if (screen.only === undefined && screen.anew === undefined && count === 0)
-        await readLists(page, screen)
+      await lookAt(page, screen, world)
       expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
     } catch (problem) {
       await tell(page, 'fail')
@@ -299,7 +186,7 @@ longTest.each([375, 1280] as const)(
       await route.continue()
     })
     try {
-      await page.setViewportSize({ width, height })
+      await page.setViewportSize({ width, height: 900 })
       await page.goto(`/infra/clusters/${world.ready.id}?tab=keys`)
       const button = page.getByRole('button', { name: 'Update resources' })
       await button.waitFor()
@@ -314,19 +201,10 @@ longTest.each([375, 1280] as const)(
   },
 )
 
-/** The paths of the opened screens. */
-const viewerPaths = (): string[] => [
-  ...new Set(opened.filter(({ signedOut }) => !signedOut).map(pathOf)),
-]
-
 test('a viewer sees every page, changes nothing, and every disabled control says why', async () => {
-  const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
-  await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
-  const { page, context, errors } = await open(browser, installation.url)
-  await signIn(page, viewer)
-  const { disabled, silent, writes } = await walkAsViewer(page, viewerPaths(), settled)
-  await context.close()
-  expect({ silent, writes, errors }).toEqual({ silent: [], writes: [], errors: [] })
+  const paths = pathsOf(opened, world)
+  const { disabled, ...wrong } = await walkAsNewViewer(browser, installation, paths)
+  expect(wrong).toEqual({ silent: [], writes: [], errors: [] })
   expect(disabled).toBeGreaterThan(isFull ? 50 : 5)
   // The walk is many pages long; on a busy machine it took two minutes.
 }, 600_000)

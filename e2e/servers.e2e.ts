@@ -13,7 +13,7 @@ import { userCreate } from '#contract/users.ts'
 import { pageBudgets, pageCosts } from '../tools/bench/console.ts'
 import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, signIn, tell } from './browser.ts'
-import { admin, type Installation, startInstallation } from './installation.ts'
+import { admin, type Installation, sharedUnlessFull } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -24,7 +24,7 @@ let errors: string[]
 let servers: Server[]
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([sharedUnlessFull({ speed: 20 }), launch()])
   ;({ context, page, errors } = await open(browser, installation.url))
   await signIn(page)
 }, 120_000)
@@ -157,13 +157,13 @@ describe('the list', () => {
     expect(search()).toBe('')
   })
 
-  test('an unknown filter value stays in the URL and is not sent', async () => {
+  longTest('an unknown filter value stays in the URL and is not sent', async () => {
     await list('?status=nonsense&nodeType=%27%20OR%201%3D1')
     expect(await names()).toHaveLength(servers.length)
     expect(search()).toContain('status=nonsense')
   })
 
-  test('columns sort in both directions', async () => {
+  longTest('columns sort in both directions', async () => {
     await list()
     await table().getByRole('button', { name: 'Name' }).click()
     await expect.poll(names).toEqual(servers.map((s) => s.name).toReversed())
@@ -177,41 +177,44 @@ describe('the list', () => {
       .toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
   })
 
-  test('the page size can be chosen, and the back button returns to the previous page of the list', async () => {
-    await list()
-    const size = page.getByRole('combobox', { name: 'Rows a page' })
-    expect(
-      (await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0]),
-    ).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
-    await size.selectOption('5')
-    await page.getByText('1–5 of 12 servers').waitFor()
-    await page.getByRole('button', { name: 'Next page' }).click()
-    await page.getByText('6–10 of 12 servers').waitFor()
-    await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
-    expect(search()).toBe('?size=5&page=2')
-    await page.goBack()
-    await page.getByText('1–5 of 12 servers').waitFor()
-    expect(
-      await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled'),
-    ).toBe('true')
-    // The selection includes rows that the filter hides, and actions apply to them.
-    await table()
-      .getByRole('checkbox', { name: `Select ${servers[0]!.name}` })
-      .check({ force: true })
-    await page.getByRole('button', { name: 'Next page' }).click()
-    await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
-    expect(
-      await page
-        .getByRole('region', { name: 'Selection' })
-        .getByRole('link', { name: 'Create cluster' })
-        .getAttribute('href'),
-    ).toContain(servers[0]!.id)
-    // A page number beyond the last shows a way back.
-    await page.goto('/infra/servers?size=5&page=9')
-    await page.getByText('The list ends before this page.').waitFor()
-    await page.getByRole('button', { name: 'First page' }).click()
-    await expect.poll(names).toEqual(servers.slice(0, 5).map((s) => s.name))
-  })
+  longTest(
+    'the page size can be chosen, and the back button returns to the previous page of the list',
+    async () => {
+      await list()
+      const size = page.getByRole('combobox', { name: 'Rows a page' })
+      expect(
+        (await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0]),
+      ).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
+      await size.selectOption('5')
+      await page.getByText('1–5 of 12 servers').waitFor()
+      await page.getByRole('button', { name: 'Next page' }).click()
+      await page.getByText('6–10 of 12 servers').waitFor()
+      await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
+      expect(search()).toBe('?size=5&page=2')
+      await page.goBack()
+      await page.getByText('1–5 of 12 servers').waitFor()
+      expect(
+        await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled'),
+      ).toBe('true')
+      // The selection includes rows that the filter hides, and actions apply to them.
+      await table()
+        .getByRole('checkbox', { name: `Select ${servers[0]!.name}` })
+        .check({ force: true })
+      await page.getByRole('button', { name: 'Next page' }).click()
+      await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
+      expect(
+        await page
+          .getByRole('region', { name: 'Selection' })
+          .getByRole('link', { name: 'Create cluster' })
+          .getAttribute('href'),
+      ).toContain(servers[0]!.id)
+      // A page number beyond the last shows a way back.
+      await page.goto('/infra/servers?size=5&page=9')
+      await page.getByText('The list ends before this page.').waitFor()
+      await page.getByRole('button', { name: 'First page' }).click()
+      await expect.poll(names).toEqual(servers.slice(0, 5).map((s) => s.name))
+    },
+  )
 
   longTest('hidden columns and saved views outlast a reload', async () => {
     await list()
@@ -330,35 +333,38 @@ describe('renaming', () => {
 describe('adding and removing', () => {
   const dialog = () => page.getByRole('dialog', { name: 'Add servers by address' })
 
-  test('an invalid address, or one that may not be dialled, is refused at the field', async () => {
-    await list()
-    await page.getByRole('button', { name: 'Add servers' }).click()
-    const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
-    const add = dialog().getByRole('button', { name: /^(Add servers|Contact)/ })
-    for (const [text, sentence] of [
-      ['', 'Enter at least one address'],
-      ['server-one', '"server-one" is not an IP address'],
-      ['127.20.3.7/24', 'Host bits are set: did you mean 127.20.3.0/24?'],
-      ['10.0.0.0/8', 'A CIDR may hold at most 1 024 addresses (an IPv4 /22)'],
-    ] as const) {
-      await field.fill(text)
-      await add.click()
-      await dialog().getByText(sentence).waitFor()
-    }
-    for (const [text, sentence] of [
-      ['192.0.2.10', /192\.0\.2\.10 is not in STEELYARD_DIAL_NETWORKS/],
-      ['127.0.0.1', /127\.0\.0\.1 is /],
-      ['169.254.169.254', /169\.254\.169\.254 is /],
-    ] as const) {
-      await field.fill(text)
-      await add.click()
-      await dialog().getByText(sentence).waitFor()
-    }
-    await dialog().getByRole('button', { name: 'Cancel' }).click()
-    expect(await installation.call(serverList, { query: {} })).toMatchObject({
-      total: servers.length,
-    })
-  })
+  longTest(
+    'an invalid address, or one that may not be dialled, is refused at the field',
+    async () => {
+      await list()
+      await page.getByRole('button', { name: 'Add servers' }).click()
+      const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
+      const add = dialog().getByRole('button', { name: /^(Add servers|Contact)/ })
+      for (const [text, sentence] of [
+        ['', 'Enter at least one address'],
+        ['server-one', '"server-one" is not an IP address'],
+        ['127.20.3.7/24', 'Host bits are set: did you mean 127.20.3.0/24?'],
+        ['10.0.0.0/8', 'A CIDR may hold at most 1 024 addresses (an IPv4 /22)'],
+      ] as const) {
+        await field.fill(text)
+        await add.click()
+        await dialog().getByText(sentence).waitFor()
+      }
+      for (const [text, sentence] of [
+        ['192.0.2.10', /192\.0\.2\.10 is not in STEELYARD_DIAL_NETWORKS/],
+        ['127.0.0.1', /127\.0\.0\.1 is /],
+        ['169.254.169.254', /169\.254\.169\.254 is /],
+      ] as const) {
+        await field.fill(text)
+        await add.click()
+        await dialog().getByText(sentence).waitFor()
+      }
+      await dialog().getByRole('button', { name: 'Cancel' }).click()
+      expect(await installation.call(serverList, { query: {} })).toMatchObject({
+        total: servers.length,
+      })
+    },
+  )
 
   test('a server is removed after its name was typed, and can be added again by its address and a confirmation of its hardware', async () => {
     const wanted = servers.find((s) => s.datacenter?.code === 'PL-POZ-1')!

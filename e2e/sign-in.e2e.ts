@@ -58,7 +58,7 @@ const token = async (type: 'access' | 'refresh'): Promise<string> => {
   return (JSON.parse(found[1]) as { value: string }).value
 }
 
-test('an empty form shows what is missing and sends nothing', async () => {
+longTest('an empty form shows what is missing and sends nothing', async () => {
   let asked = 0
   const scripts: string[] = []
   page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
@@ -114,7 +114,7 @@ test('a wrong password shows an error and a notice; the right one, with its spac
   expect(path()).toBe('/')
 })
 
-test('the password is hidden and can be shown', async () => {
+longTest('the password is hidden and can be shown', async () => {
   await page.goto('/auth/login')
   await password().fill('abc')
   expect(await password().getAttribute('type')).toBe('password')
@@ -150,9 +150,14 @@ test('a page that requires sign-in redirects to the login page, and back after s
 
 const guarded = [
   '/infra',
-  '/infra/servers/x/create-patch',
   ...(longTests
-    ? ['/infra/datacenters', '/infra/servers', '/infra/clusters', '/infra/clusters/create']
+    ? [
+        '/infra/servers/x/create-patch',
+        '/infra/datacenters',
+        '/infra/servers',
+        '/infra/clusters',
+        '/infra/clusters/create',
+      ]
     : []),
 ]
 test.each(guarded)('without a session, %s shows none of its content', async (asked) => {
@@ -217,7 +222,7 @@ longTest('opening a page with a revoked session shows the same notice', async ()
   ])
 })
 
-test('an invalid access token is renewed in the background, once for all calls', async () => {
+longTest('an invalid access token is renewed in the background, once for all calls', async () => {
   await signIn(page)
   const before = await token('access')
   let refreshes = 0

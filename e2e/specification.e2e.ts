@@ -6,6 +6,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import packageFile from '../package.json' with { type: 'json' }
+import { longTest } from '../tools/testing/long-test.ts'
 import { closePages, launch, open, signIn, tell } from './browser.ts'
 import { admin, type Installation, sharedInstallation } from './installation.ts'
 
@@ -69,16 +70,19 @@ test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only', asy
   expect(await isSeen(entry.getByText('Servers'))).toBe(false)
 })
 
-test('the entries of the sidebar are below the label Infrastructure, in the specified order', async () => {
-  await resize(1920)
-  await page.goto('/infra/servers')
-  const group = sections().getByRole('group', { name: 'Infrastructure' })
-  await group.getByText('Infrastructure').waitFor()
-  const names = await group
-    .getByRole('link')
-    .evaluateAll((links) => links.map((link) => link.getAttribute('title')))
-  expect(names).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
-})
+longTest(
+  'the entries of the sidebar are below the label Infrastructure, in the specified order',
+  async () => {
+    await resize(1920)
+    await page.goto('/infra/servers')
+    const group = sections().getByRole('group', { name: 'Infrastructure' })
+    await group.getByText('Infrastructure').waitFor()
+    const names = await group
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('title')))
+    expect(names).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
+  },
+)
 
 test('below 744 px a header with a drawer replaces the sidebar, and the drawer closes on navigation', async () => {
   await page.goto('/infra/servers')
@@ -93,19 +97,22 @@ test('below 744 px a header with a drawer replaces the sidebar, and the drawer c
   await page.getByRole('heading', { level: 1, name: /^Network/ }).waitFor()
 })
 
-test('the profile menu opens by its chevron, and shows Profile, the email and Log out', async () => {
-  await page.goto('/')
-  const trigger = page.getByRole('button', { name: 'Profile' })
-  await trigger.waitFor()
-  expect(await trigger.locator('svg').count()).toBe(1)
-  await trigger.click()
-  const menu = page.getByRole('menu', { name: 'Profile' })
-  await menu.getByText('Profile', { exact: true }).waitFor()
-  await menu.getByText(admin.email).waitFor()
-  await menu.getByRole('menuitem', { name: 'Log out' }).waitFor()
-  await page.keyboard.press('Escape')
-  await menu.waitFor({ state: 'detached' })
-})
+longTest(
+  'the profile menu opens by its chevron, and shows Profile, the email and Log out',
+  async () => {
+    await page.goto('/')
+    const trigger = page.getByRole('button', { name: 'Profile' })
+    await trigger.waitFor()
+    expect(await trigger.locator('svg').count()).toBe(1)
+    await trigger.click()
+    const menu = page.getByRole('menu', { name: 'Profile' })
+    await menu.getByText('Profile', { exact: true }).waitFor()
+    await menu.getByText(admin.email).waitFor()
+    await menu.getByRole('menuitem', { name: 'Log out' }).waitFor()
+    await page.keyboard.press('Escape')
+    await menu.waitFor({ state: 'detached' })
+  },
+)
 
 test('at 744 px a dialog is a bottom sheet, on wider screens it is centred and 27.5rem wide', async () => {
   await page.goto(`/infra/servers/${server.id}`)
@@ -228,38 +235,44 @@ test('on a phone every page above is reachable by its crumb', async () => {
   await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
 })
 
-test("a page whose address can't be read shows Page Not Found, and a repeated param counts once", async () => {
-  await page.goto('/%ZZ')
-  await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
-  await page.getByText('The address cannot be read: /%ZZ').waitFor()
-  await page.goto('/infra/servers?q=nothing-is-called-so&q=')
-  await page.getByText(/matches these filters/).waitFor()
-})
+longTest(
+  "a page whose address can't be read shows Page Not Found, and a repeated param counts once",
+  async () => {
+    await page.goto('/%ZZ')
+    await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
+    await page.getByText('The address cannot be read: /%ZZ').waitFor()
+    await page.goto('/infra/servers?q=nothing-is-called-so&q=')
+    await page.getByText(/matches these filters/).waitFor()
+  },
+)
 
-test('a menu, a dialog and the palette that fail to load say so in their own place, and load when the file is there again', async () => {
-  const { context: own, page: one } = await open(browser, installation.url)
-  await signIn(one)
-  await one.goto('/infra/servers')
-  await one.getByRole('table', { name: 'Servers', exact: true }).waitFor()
-  await one.route('**/assets/*.js', (route) => route.abort())
-  const notice = one
-    .getByRole('alert')
-    .filter({ hasText: 'This part of Steelyard could not be loaded.' })
-  // A key that is pressed while the page is mounted may be lost; a second one would close what the
-  // first has opened.
-  await expect
-    .poll(
-      async () => {
-        const isShown = (await notice.count()) > 0
-        if (!isShown) await one.keyboard.press('Control+k')
-        return isShown
-      },
-      { timeout: 60_000, interval: 3_000 },
-    )
-    .toBe(true)
-  expect(await one.getByRole('table', { name: 'Servers', exact: true }).count()).toBe(1)
-  await one.unrouteAll({ behavior: 'wait' })
-  await one.getByRole('dialog', { name: 'Search and commands' }).waitFor()
-  await notice.waitFor({ state: 'detached' })
-  await own.close()
-})
+longTest(
+  'a menu, a dialog and the palette that fail to load say so in their own place, and load when the file is there again',
+  async () => {
+    const { context: own, page: one } = await open(browser, installation.url)
+    await signIn(one)
+    await one.goto('/infra/servers')
+    await one.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+    await one.route('**/assets/*.js', (route) => route.abort())
+    const notice = one
+      .getByRole('alert')
+      .filter({ hasText: 'This part of Steelyard could not be loaded.' })
+    // A key that is pressed while the page is mounted may be lost; a second one would close what the
+    // first has opened.
+    await expect
+      .poll(
+        async () => {
+          const isShown = (await notice.count()) > 0
+          if (!isShown) await one.keyboard.press('Control+k')
+          return isShown
+        },
+        { timeout: 60_000, interval: 3_000 },
+      )
+      .toBe(true)
+    expect(await one.getByRole('table', { name: 'Servers', exact: true }).count()).toBe(1)
+    await one.unrouteAll({ behavior: 'wait' })
+    await one.getByRole('dialog', { name: 'Search and commands' }).waitFor()
+    await notice.waitFor({ state: 'detached' })
+    await own.close()
+  },
+)

@@ -1,7 +1,11 @@
 /** Walks through pages as a user who may change nothing, and looks at every disabled control. */
-import type { Page, Request } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
+import { userCreate } from '#contract/users.ts'
+import { open, signIn } from '../browser.ts'
+import type { Installation } from '../installation.ts'
+import { settled } from '../screens/look.ts'
 
-export interface Walked {
+interface Walked {
   /** How many disabled controls were seen. */
   disabled: number
   /** Disabled controls that don't say why. */
@@ -41,11 +45,7 @@ const explain = String.raw`(async () => {
 type Explained = Pick<Walked, 'disabled' | 'silent'> & { replaced: boolean }
 
 /** Looks at the page again if it replaced controls meanwhile, as after an event. */
-async function explained(
-  page: Page,
-  path: string,
-  settled: (page: Page) => Promise<unknown>,
-): Promise<Explained> {
+async function explained(page: Page, path: string): Promise<Explained> {
   for (let tries = 0; tries < 5; tries++) {
     await settled(page)
     const seen = await page.evaluate<Explained>(explain)
@@ -75,11 +75,7 @@ async function follow(page: Page, path: string): Promise<void> {
     await page.locator('body :focus').first().waitFor({ state: 'attached' })
 }
 
-export async function walkAsViewer(
-  page: Page,
-  paths: readonly string[],
-  settled: (page: Page) => Promise<unknown>,
-): Promise<Walked> {
+async function walk(page: Page, paths: readonly string[]): Promise<Walked> {
   const walked: Walked = { disabled: 0, silent: [], writes: [] }
   const note = (request: Request) => {
     const { pathname } = new URL(request.url())
@@ -99,10 +95,25 @@ export async function walkAsViewer(
       .catch((error: unknown) => {
         throw new Error(`${path} shows no heading`, { cause: error })
       })
-    const { disabled, silent } = await explained(page, path, settled)
+    const { disabled, silent } = await explained(page, path)
     walked.disabled += disabled
     walked.silent.push(...silent.map((control) => `${path}: ${control}`))
   }
   page.off('request', note)
   return walked
+}
+
+/** `errors`: what the pages have logged. */
+export async function walkAsNewViewer(
+  browser: Browser,
+  { call, url }: Installation,
+  paths: readonly string[],
+): Promise<Walked & { errors: string[] }> {
+  const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
+  await call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
+  const { page, context, errors } = await open(browser, url)
+  await signIn(page, viewer)
+  const walked = await walk(page, paths)
+  await context.close()
+  return { ...walked, errors }
 }

@@ -13,10 +13,9 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/network/subnets.ts'
 import { userCreate } from '#contract/users.ts'
-import { longTest } from '../tools/testing/long-test.ts'
-import { closePages, inOneStory, launch, open, signIn } from './browser.ts'
-import { subnetsPage } from './testing/subnets-page.ts'
-import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+import { closePages, inOneStory, launch, open, signIn } from '../browser.ts'
+import { subnetsPage } from '../testing/subnets-page.ts'
+import { type Installation, startInstallation, until, untilReady } from '../installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -415,7 +414,7 @@ describe('many subnets', () => {
     await page.getByRole('group', { name: 'About 10.9.200.64/26' }).waitFor()
   })
 
-  longTest('subnets can be moved between the two lists by keyboard alone', async () => {
+  test('subnets can be moved between the two lists by keyboard alone', async () => {
     await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&step=subnets`)
     const there = page.getByRole('listbox', { name: `In ${site.code}` })
     await there.focus()
@@ -456,7 +455,7 @@ describe('many subnets', () => {
     expect(await subnetNamed('poz-theirs')).toMatchObject({ vlan_id: 77 })
   })
 
-  longTest('removing several subnets at once shows a result for each', async () => {
+  test('removing several subnets at once shows a result for each', async () => {
     await installation.call(subnetCreate, {
       body: { name: 'poz-c', cidr: '198.18.2.0/24', datacenter_id: site.id },
     })
@@ -479,7 +478,7 @@ describe('many subnets', () => {
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
-  longTest('a viewer sees the list of subnets, and why nothing can be changed', async () => {
+  test('a viewer sees the list of subnets, and why nothing can be changed', async () => {
     await installation.call(subnetCreate, {
       body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id },
     })
