@@ -80,7 +80,7 @@ const functionsOfConsole = globSync('console/src/**/*.test.ts', {
   cwd: import.meta.dirname,
 }).filter(
   (file) =>
-    !names(file, /\bvi\b|@vitest-environment|localStorage|window|document\.|globalThis|fetch/),
+    !names(file, /\bvi\b|@vitest-environment|localStorage|\bwindow\.|document\.|globalThis|fetch/),
 )
 
 /**
@@ -106,7 +106,7 @@ const long = [
   'faults/life',
   'kill-changes',
   'two-processes',
-  'kill-creation',
+  'kill-creation.long',
   'many-clusters.long',
   'faults/database',
   'early-signals',

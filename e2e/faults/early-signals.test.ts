@@ -137,17 +137,20 @@ test(`a start that is terminated at any of ${tried.reduce((sum, [, n]) => sum + 
   expect(wrong.flat()).toEqual([])
 })
 
-test('if the addresses of the simulated servers are in use, the start fails by itself and leaves no process behind', async () => {
-  const { folder, remove } = temporaryFolder()
-  const offset = await freeBlock(1)
-  const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)
-  const run = begin('demo', `${folder}/data`, offset)
-  expect(await run.ended).not.toBe(0)
-  expect(run.words()).toContain('is taken')
-  expect(await leftBehind(`${folder}/data`)).toEqual([])
-  other.close()
-  remove()
-})
+longTest(
+  'if the addresses of the simulated servers are in use, the start fails by itself and leaves no process behind',
+  async () => {
+    const { folder, remove } = temporaryFolder()
+    const offset = await freeBlock(1)
+    const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)
+    const run = begin('demo', `${folder}/data`, offset)
+    expect(await run.ended).not.toBe(0)
+    expect(run.words()).toContain('is taken')
+    expect(await leftBehind(`${folder}/data`)).toEqual([])
+    other.close()
+    remove()
+  },
+)
 
 longTest('the program continues when nobody reads its log any more', async () => {
   const { folder, remove } = temporaryFolder()

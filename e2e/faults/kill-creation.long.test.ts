@@ -1,28 +1,19 @@
 /**
- * Kills the program during the creation of clusters: around every effect, and at seeded moments.
- * `npm test` tries two of the 18 points around effects of a creation of two servers, the long form
- * all 30 of five. `npm run faults` sets more seeds; a seed is replayed with FAULT_SEEDS=7
- * FAULT_MOMENTS=1.
+ * Kills the program during the creation of clusters of five servers: around every effect, and at
+ * seeded moments. `npm run faults` sets more seeds; a seed is replayed with FAULT_SEEDS=7
+ * FAULT_MOMENTS=1. `npm test` kills it in the creations of `life.test.ts` and `two-processes.test.ts`.
  */
 import { describe, expect, test } from 'vitest'
-import { longTests, spread } from '../../tools/testing/length.ts'
 import { startInstallation } from './testing/killing.ts'
 import { effectPoints, type KillPoint, momentPoints } from './testing/points.ts'
 import { create, dismiss, ended, findings } from './testing/world.ts'
 
 const seeds = (process.env['FAULT_SEEDS'] ?? '1').split(',').map(Number)
 const moments = Number(process.env['FAULT_MOMENTS'] ?? '2')
-const size = longTests ? 5 : 2
+const size = 5
 const kinds: readonly (readonly [seed: string, points: readonly KillPoint[]])[] = [
-  ['effects', spread(effectPoints(size), 2)],
-  ...(longTests
-    ? [
-        [
-          `moments-${seeds.join('-')}`,
-          seeds.flatMap((seed) => momentPoints(seed, moments)),
-        ] as const,
-      ]
-    : []),
+  ['effects', effectPoints(size)],
+  [`moments-${seeds.join('-')}`, seeds.flatMap((seed) => momentPoints(seed, moments))],
 ]
 
 for (const [seed, points] of kinds) {
