@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { longestTurnMs, watchTurns } from '../../testing/turns.ts'
 import { buildServer } from '../servers/testing.ts'
@@ -91,26 +92,30 @@ test('health checks answer in time while hostile patches are previewed and hosti
   // Enough for two dozen texts that each take half a second of processor time on a shared machine.
 }, 60_000)
 
-test('one user’s flood of previews is refused beyond their share, while another user’s preview is answered', async () => {
-  const [flood, other] = [
-    await backend.signIn({ role: 'viewer' }),
-    await backend.signIn({ role: 'viewer' }),
-  ]
-  const id = await buildServer(backend)
-  const preview = (token: string) =>
-    fetch(`${url}/v1/nodes/${id}/patches/preview`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ body: bodies[7] }),
+// `http/load/attack.test.ts` floods in `npm test`.
+longTest(
+  'one user’s flood of previews is refused beyond their share, while another user’s preview is answered',
+  async () => {
+    const [flood, other] = [
+      await backend.signIn({ role: 'viewer' }),
+      await backend.signIn({ role: 'viewer' }),
+    ]
+    const id = await buildServer(backend)
+    const preview = (token: string) =>
+      fetch(`${url}/v1/nodes/${id}/patches/preview`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ body: bodies[7] }),
+      })
+    const sent = Array.from({ length: 24 }, () => preview(flood.accessToken))
+    expect((await preview(other.accessToken)).status).toBe(200)
+    const answers = await Promise.all(sent)
+    const refused = answers.filter((a) => a.status === 429)
+    expect(refused.length).toBeGreaterThan(5)
+    expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(8)
+    expect(refused[0]!.headers.get('retry-after')).toBe('1')
+    expect(await refused[0]!.json()).toMatchObject({
+      error: expect.stringContaining('Too many of your texts are waiting to be read') as string,
     })
-  const sent = Array.from({ length: 24 }, () => preview(flood.accessToken))
-  expect((await preview(other.accessToken)).status).toBe(200)
-  const answers = await Promise.all(sent)
-  const refused = answers.filter((a) => a.status === 429)
-  expect(refused.length).toBeGreaterThan(5)
-  expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(8)
-  expect(refused[0]!.headers.get('retry-after')).toBe('1')
-  expect(await refused[0]!.json()).toMatchObject({
-    error: expect.stringContaining('Too many of your texts are waiting to be read') as string,
-  })
-})
+  },
+)

@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest'
 import { sql } from 'kysely'
 import { patchCreate, patchGet, patchUpdate } from '#contract/patches.ts'
-import { longTests } from '../../../../tools/testing/length.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../db/db.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
 
-const rounds = longTests ? 200 : 2
+const rounds = 200
 const writers = 20
 
 const backend = await startBackend()
@@ -63,7 +63,7 @@ test(
   },
 )
 
-test(
+longTest(
   `of ${writers} writers of one patch, no writer whose body was stored is refused, in ${rounds} rounds`,
   { timeout: 600_000 },
   async () => {

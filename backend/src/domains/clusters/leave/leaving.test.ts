@@ -6,11 +6,12 @@ import type { Server } from '#contract/servers/servers.ts'
 import { templatePlan } from '#contract/templates/templates.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTests, spread } from '../../../../../tools/testing/length.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { claimNow, isQuiet } from '../../../testing/engine.ts'
 import { clusterQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: longTests ? 28 : 13 })
+const world = await clusterWorld({ servers: longTests ? 28 : 11 })
 const { admin } = world
 
 const expectFree = async (nodes: readonly Server[]) => {
@@ -140,7 +141,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'if a creation is cancelled before anything was sent to its servers, the servers become free at once',
     { timeout: 600_000 },
     async () => {

@@ -18,7 +18,7 @@ import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { joinedYesterday, powerOff, promiseCapacity, readied, seenAt } from '../testing/servers.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: longTests ? 23 : 19, seed: 'resetting' })
+const world = await clusterWorld({ servers: longTests ? 23 : 15, seed: 'resetting' })
 const { admin } = world
 
 const ready = (nodes: readonly Server[]) => readied(world, nodes)
@@ -132,7 +132,7 @@ describe.concurrent('removing a server from a cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'one of three control planes can be removed; the operation warns that an even number remains',
     { timeout: 600_000 },
     async () => {

@@ -138,14 +138,15 @@ up: true
 `)
 })
 
-test('patches are merged by weight, then age, then id; unsaved patches come last', () => {
+test('patches are merged by weight, shared ones first, then by age, then id; unsaved patches come last', () => {
   const at = (second: number) => new Date(second * 1000)
-  const patches = [
+  const patches: Parameters<typeof inOrder>[0] = [
     { id: 'd', weight: 500, created_at: null },
     { id: 'c', weight: 500, created_at: at(2) },
     { id: 'b', weight: 500, created_at: at(1) },
     { id: 'a', weight: 500, created_at: at(2) },
     { id: 'e', weight: 1, created_at: at(9) },
+    { id: 'f', weight: 500, created_at: at(3), isShared: true },
   ]
-  expect(inOrder(patches).map((p) => p.id)).toEqual(['e', 'b', 'a', 'c', 'd'])
+  expect(inOrder(patches).map((p) => p.id)).toEqual(['e', 'f', 'b', 'a', 'c', 'd'])
 })

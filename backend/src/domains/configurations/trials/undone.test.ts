@@ -123,7 +123,7 @@ longTest('a change whose answer was lost with the link is not tried twice', asyn
 })
 
 // All ways and all cuts: `cuts-worker.long.test.ts` and `cuts-control-plane.long.test.ts`.
-test('a worker comes back after drift that is overwritten', async () => {
+longTest('a worker comes back after drift that is overwritten', async () => {
   const { ways, settled } = waysOf({
     world,
     cluster: () => cluster,

@@ -316,54 +316,57 @@ describe('a component of a control plane does not come back', () => {
     await isWell()
   })
 
-  test('of two patches that are saved at once, the second is sent when the first control plane is well', async () => {
-    const text = 'terminated-pod-gc-threshold: "99"'
-    const body = `cluster:\n  controllerManager:\n    extraArgs:\n      ${text}\n`
-    const two = [first, second]
-    for (const node of two)
-      await addFault(world.machine(node), {
-        kind: 'component-fails',
-        component: 'kube-controller-manager',
-        config: text,
-      })
-    const saved = await Promise.all(
-      two.map(({ id }) =>
-        admin.call(patchCreate, { params: { id }, body: patchNamed('threshold', body) }),
-      ),
-    )
-    expect(saved.map(({ problem }) => problem)).toEqual([undefined, undefined])
-    const has = () => two.filter((node) => configOf(node).includes(text))
-    const dead = () =>
-      two.filter(
-        (node) => world.machine(node).staticPods.get('kube-controller-manager')?.isCrashing,
+  longTest(
+    'of two patches that are saved at once, the second is sent when the first control plane is well',
+    async () => {
+      const text = 'terminated-pod-gc-threshold: "99"'
+      const body = `cluster:\n  controllerManager:\n    extraArgs:\n      ${text}\n`
+      const two = [first, second]
+      for (const node of two)
+        await addFault(world.machine(node), {
+          kind: 'component-fails',
+          component: 'kube-controller-manager',
+          config: text,
+        })
+      const saved = await Promise.all(
+        two.map(({ id }) =>
+          admin.call(patchCreate, { params: { id }, body: patchNamed('threshold', body) }),
+        ),
       )
-    await world.until(
-      () => Promise.resolve(dead()),
-      ({ length }) => length > 0,
-    )
-    // The reconciler has asked the other control planes again, and found the dead one.
-    const waits = has().length === 1 ? two.find((node) => !has().includes(node))! : first
-    await world.toNextRun(configuringQueue, waits.id)
-    await world.toNextRun(configuringQueue, waits.id)
-    expect(has()).toHaveLength(1)
-    expect(dead()).toEqual(has())
-    const [ill] = dead() as [Server]
-    const { pending } = await world.until(
-      () => world.server(waits.id),
-      (s) => s.pending?.reason.includes('CrashLoopBackOff') === true,
-    )
-    expect(pending).toMatchObject({
-      reason: expect.stringContaining(`kube-controller-manager of ${ill.name}`) as string,
-      waits_for: [{ id: ill.id, name: ill.name }],
-    })
-    for (const node of two) await clearFaults(world.machine(node))
-    await world.until(
-      () => Promise.resolve(has()),
-      ({ length }) => length === 2,
-    )
-    expect((await world.server(waits.id)).pending).toBeNull()
-    await isWell()
-  })
+      expect(saved.map(({ problem }) => problem)).toEqual([undefined, undefined])
+      const has = () => two.filter((node) => configOf(node).includes(text))
+      const dead = () =>
+        two.filter(
+          (node) => world.machine(node).staticPods.get('kube-controller-manager')?.isCrashing,
+        )
+      await world.until(
+        () => Promise.resolve(dead()),
+        ({ length }) => length > 0,
+      )
+      // The reconciler has asked the other control planes again, and found the dead one.
+      const waits = has().length === 1 ? two.find((node) => !has().includes(node))! : first
+      await world.toNextRun(configuringQueue, waits.id)
+      await world.toNextRun(configuringQueue, waits.id)
+      expect(has()).toHaveLength(1)
+      expect(dead()).toEqual(has())
+      const [ill] = dead() as [Server]
+      const { pending } = await world.until(
+        () => world.server(waits.id),
+        (s) => s.pending?.reason.includes('CrashLoopBackOff') === true,
+      )
+      expect(pending).toMatchObject({
+        reason: expect.stringContaining(`kube-controller-manager of ${ill.name}`) as string,
+        waits_for: [{ id: ill.id, name: ill.name }],
+      })
+      for (const node of two) await clearFaults(world.machine(node))
+      await world.until(
+        () => Promise.resolve(has()),
+        ({ length }) => length === 2,
+      )
+      expect((await world.server(waits.id)).pending).toBeNull()
+      await isWell()
+    },
+  )
 
   longTest('a change is not done while a component of its last control plane is dead', async () => {
     await addFault(world.machine(third), { kind: 'component-fails', component: 'kube-scheduler' })

@@ -110,35 +110,39 @@ describe('a cluster of Talos 1.13', async () => {
     expect(nodes.map(bootsOf)).toEqual(boots)
   })
 
-  test('is restarted by Steelyard, server by server, for a change that Talos 1.14 reads only when it boots', async () => {
-    const body =
-      'machine:\n  files:\n    - path: /var/etc/app.conf\n      op: create\n      permissions: 0o644\n      content: "1"\n'
-    const change = { kind: 'configure' as const, patches: [patch('file', body)] }
-    const planned = await plan(id, change)
-    expect(planned.groups.map((g) => [g.node_id, g.reboots, g.drains])).toEqual([
-      [worker.id, 'yes', true],
-      [controlPlane.id, 'yes', true],
-    ])
-    // The answer to the restart is lost, and the server restarts nevertheless.
-    await addFault(world.machine(worker), { kind: 'lost-reply', method: 'Reboot', times: 1 })
-    const before = nodes.map(bootsOf)
-    const restarted: string[] = []
-    const timer = setInterval(() => {
-      for (const [i, node] of nodes.entries())
-        if (bootsOf(node) > before[i]! && !restarted.includes(node.id)) {
-          // The server before is up again.
-          for (const one of restarted)
-            if (world.machine({ id: one }).stage.stage !== 'running') restarted.push(`${one} away`)
-          restarted.push(node.id)
-        }
-    }, 3)
-    await run(change)
-    clearInterval(timer)
-    expect(restarted).toEqual([worker.id, controlPlane.id])
-    expect(nodes.map(bootsOf)).toEqual(before.map((n) => n + 1))
-    for (const node of nodes) expect(configOf(node)).toContain('/var/etc/app.conf')
-    await noDrift(nodes)
-  })
+  longTest(
+    'is restarted by Steelyard, server by server, for a change that Talos 1.14 reads only when it boots',
+    async () => {
+      const body =
+        'machine:\n  files:\n    - path: /var/etc/app.conf\n      op: create\n      permissions: 0o644\n      content: "1"\n'
+      const change = { kind: 'configure' as const, patches: [patch('file', body)] }
+      const planned = await plan(id, change)
+      expect(planned.groups.map((g) => [g.node_id, g.reboots, g.drains])).toEqual([
+        [worker.id, 'yes', true],
+        [controlPlane.id, 'yes', true],
+      ])
+      // The answer to the restart is lost, and the server restarts nevertheless.
+      await addFault(world.machine(worker), { kind: 'lost-reply', method: 'Reboot', times: 1 })
+      const before = nodes.map(bootsOf)
+      const restarted: string[] = []
+      const timer = setInterval(() => {
+        for (const [i, node] of nodes.entries())
+          if (bootsOf(node) > before[i]! && !restarted.includes(node.id)) {
+            // The server before is up again.
+            for (const one of restarted)
+              if (world.machine({ id: one }).stage.stage !== 'running')
+                restarted.push(`${one} away`)
+            restarted.push(node.id)
+          }
+      }, 3)
+      await run(change)
+      clearInterval(timer)
+      expect(restarted).toEqual([worker.id, controlPlane.id])
+      expect(nodes.map(bootsOf)).toEqual(before.map((n) => n + 1))
+      for (const node of nodes) expect(configOf(node)).toContain('/var/etc/app.conf')
+      await noDrift(nodes)
+    },
+  )
 
   longTest(
     'is restarted by Steelyard for a patch of one server that Talos 1.14 reads only when it boots',

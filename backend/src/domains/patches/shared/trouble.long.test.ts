@@ -14,7 +14,6 @@ import {
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
 import { connectSecure } from '#talos/client/connect.ts'
-import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 
 const world = await clusterWorld({ servers: 6 })
@@ -195,45 +194,42 @@ test("of equal weight the server's own patch wins, of another the heavier, and e
   )
 })
 
-longTest(
-  'a server that joins a cluster is behind on its shared patches, which is a finding until a roll-out',
-  async () => {
-    const tuned = await save('tuned', 'machine:\n  sysctls:\n    net.core.somaxconn: "8192"\n', {
-      cluster_ids: [clusterB.id],
-    })
-    expect(await world.ended((await begin(tuned)).id)).toMatchObject({
-      status: 'done',
-      reason: null,
-    })
-    // Of a patch that was rolled out to it before, it is installed with the text.
-    const early = await save('early', 'machine:\n  sysctls:\n    net.core.rmem_max: "212992"\n', {
-      node_ids: [spare.id],
-    })
-    expect(await world.ended((await begin(early)).id)).toMatchObject({
-      status: 'done',
-      reason: null,
-    })
-    const grown = await world.change(clusterB.id, {
-      kind: 'grow',
-      servers: [{ node_id: spare.id, role: 'worker' }],
-    })
-    expect(await world.ended(grown.id)).toMatchObject({ status: 'done', reason: null })
-    expect(configOf(spare)).toContain('net.core.rmem_max: "212992"')
-    expect(configOf(spare)).not.toContain('somaxconn')
-    expect((await statesOf(tuned))[spare.name]).toBe('behind')
-    // The patch of the test before is for it, too.
-    const found = async () => {
-      await world.backend.domains.findings.judge()
-      const query = { kind: 'server_shared_patches_behind' } as const
-      const { items } = (await admin.call(findingList, { query })).answer!
-      return items.flatMap(({ object, reason }) => (object.name === spare.name ? [reason] : []))
-    }
-    expect(await found()).toEqual([expect.stringContaining('patches tuned, waiting.') as string])
-    const ended = await world.ended((await begin(tuned)).id)
-    expect(ended.steps.map((s) => s.node_id)).toEqual([spare.id])
-    expect(configOf(spare)).toContain('net.core.somaxconn: "8192"')
-    expect(await found()).toEqual([expect.stringMatching(/patch waiting/) as string])
-    await begin(waiting).then(({ id }) => world.ended(id))
-    expect(await found()).toEqual([])
-  },
-)
+test('a server that joins a cluster is behind on its shared patches, which is a finding until a roll-out', async () => {
+  const tuned = await save('tuned', 'machine:\n  sysctls:\n    net.core.somaxconn: "8192"\n', {
+    cluster_ids: [clusterB.id],
+  })
+  expect(await world.ended((await begin(tuned)).id)).toMatchObject({
+    status: 'done',
+    reason: null,
+  })
+  // Of a patch that was rolled out to it before, it is installed with the text.
+  const early = await save('early', 'machine:\n  sysctls:\n    net.core.rmem_max: "212992"\n', {
+    node_ids: [spare.id],
+  })
+  expect(await world.ended((await begin(early)).id)).toMatchObject({
+    status: 'done',
+    reason: null,
+  })
+  const grown = await world.change(clusterB.id, {
+    kind: 'grow',
+    servers: [{ node_id: spare.id, role: 'worker' }],
+  })
+  expect(await world.ended(grown.id)).toMatchObject({ status: 'done', reason: null })
+  expect(configOf(spare)).toContain('net.core.rmem_max: "212992"')
+  expect(configOf(spare)).not.toContain('somaxconn')
+  expect((await statesOf(tuned))[spare.name]).toBe('behind')
+  // The patch of the test before is for it, too.
+  const found = async () => {
+    await world.backend.domains.findings.judge()
+    const query = { kind: 'server_shared_patches_behind' } as const
+    const { items } = (await admin.call(findingList, { query })).answer!
+    return items.flatMap(({ object, reason }) => (object.name === spare.name ? [reason] : []))
+  }
+  expect(await found()).toEqual([expect.stringContaining('patches tuned, waiting.') as string])
+  const ended = await world.ended((await begin(tuned)).id)
+  expect(ended.steps.map((s) => s.node_id)).toEqual([spare.id])
+  expect(configOf(spare)).toContain('net.core.somaxconn: "8192"')
+  expect(await found()).toEqual([expect.stringMatching(/patch waiting/) as string])
+  await begin(waiting).then(({ id }) => world.ended(id))
+  expect(await found()).toEqual([])
+})
