@@ -8,6 +8,7 @@ import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { no } from '#contract/rule.ts'
 import { type BulkPlan, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 import { canUpgrade, reached } from './upgrading.ts'
 
@@ -216,30 +217,33 @@ test('an upgrade that waited for its window restarts no server that was not chos
   )
 })
 
-test('while clusters wait for their windows, one is deleted, and the act is cancelled: every server says why it stays', async () => {
-  await openIn(8, [web!, lone!])
-  const { id } = await waiting([...three, ...single])
-  expect((await admin.call(clusterDelete, { params: { id: lone!.id } })).status).toBe(202)
-  const { id: waited } = await upgradeOf(lone!)
-  await world.until(() => world.operation(waited), hasEnded)
-  backend.clock.advance(15_000)
-  const of = (status: string) => (o: Operation) => o.steps.filter((s) => s.status === status)
-  const after = await world.until(
-    () => world.operation(id),
-    (o) => of('skipped')(o).length > 0,
-  )
-  expect(of('skipped')(after)).toMatchObject([
-    {
-      node_id: single[0]!.id,
-      reason: 'The upgrade of its cluster stopped: The cluster is being deleted',
-    },
-  ])
-  expect(of('waiting')(after)).toHaveLength(three.length)
-  await admin.call(operationCancel, { params: { id } })
-  const end = await world.ended(id)
-  expect(end).toMatchObject({ status: 'cancelled', reason: 'Cancelled after 0 of 4 servers' })
-  expect(of('skipped')(end).map((s) => s.reason)).toEqual(
-    expect.arrayContaining(three.map(() => 'Nothing was changed')),
-  )
-  expect(versions(three)).toEqual(three.map(() => 'v1.13.9'))
-})
+longTest(
+  'while clusters wait for their windows, one is deleted, and the act is cancelled: every server says why it stays',
+  async () => {
+    await openIn(8, [web!, lone!])
+    const { id } = await waiting([...three, ...single])
+    expect((await admin.call(clusterDelete, { params: { id: lone!.id } })).status).toBe(202)
+    const { id: waited } = await upgradeOf(lone!)
+    await world.until(() => world.operation(waited), hasEnded)
+    backend.clock.advance(15_000)
+    const of = (status: string) => (o: Operation) => o.steps.filter((s) => s.status === status)
+    const after = await world.until(
+      () => world.operation(id),
+      (o) => of('skipped')(o).length > 0,
+    )
+    expect(of('skipped')(after)).toMatchObject([
+      {
+        node_id: single[0]!.id,
+        reason: 'The upgrade of its cluster stopped: The cluster is being deleted',
+      },
+    ])
+    expect(of('waiting')(after)).toHaveLength(three.length)
+    await admin.call(operationCancel, { params: { id } })
+    const end = await world.ended(id)
+    expect(end).toMatchObject({ status: 'cancelled', reason: 'Cancelled after 0 of 4 servers' })
+    expect(of('skipped')(end).map((s) => s.reason)).toEqual(
+      expect.arrayContaining(three.map(() => 'Nothing was changed')),
+    )
+    expect(versions(three)).toEqual(three.map(() => 'v1.13.9'))
+  },
+)

@@ -15,6 +15,7 @@ import {
   subnetUpdate,
 } from '#contract/network/subnets.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
 
 const world = await clusterWorld({ servers: 3, seed: 'pools' })
@@ -165,60 +166,74 @@ test('a subnet is assigned, serves Services, is corrected after outside changes,
   expect(await look(s)).toMatchObject({ status: 'unassigned' })
 }, 600_000)
 
-test('subnets of a cluster that is down can be changed, and the change reaches the cluster when it is back', async () => {
-  const { cluster, node } = made[1]!
-  const s = await subnet()
-  const t = await subnet()
-  await ended(await assign(cluster, [s]))
-  const machine = world.machine(node)
-  await machine.lifecycle.powerOff()
-  const operation = await assign(cluster, [s, t])
-  expect(
-    await until(
-      () => look(t),
-      (x) => x.reason !== null,
-    ),
-  ).toMatchObject({
-    status: 'applying',
-    reason: expect.stringContaining('The Kubernetes API does not answer'),
-    used: null,
-  })
-  expect(
-    (await admin.call(subnetUpdate, { params: { id: s.id }, body: { exclude: ['203.0.113.40'] } }))
-      .status,
-  ).toBe(200)
-  expect(await look(s)).toMatchObject({ status: 'applying' })
-  machine.lifecycle.powerOn()
-  expect((await ended(operation)).status).toBe('done')
-  await becomes(t, 'active')
-  expect(await becomes(s, 'active')).toMatchObject({ reason: null, total: 13 })
-  expect(await audited('subnet.drift_corrected', s.id)).toEqual([])
-}, 600_000)
+longTest(
+  'subnets of a cluster that is down can be changed, and the change reaches the cluster when it is back',
+  async () => {
+    const { cluster, node } = made[1]!
+    const s = await subnet()
+    const t = await subnet()
+    await ended(await assign(cluster, [s]))
+    const machine = world.machine(node)
+    await machine.lifecycle.powerOff()
+    const operation = await assign(cluster, [s, t])
+    expect(
+      await until(
+        () => look(t),
+        (x) => x.reason !== null,
+      ),
+    ).toMatchObject({
+      status: 'applying',
+      reason: expect.stringContaining('The Kubernetes API does not answer'),
+      used: null,
+    })
+    expect(
+      (
+        await admin.call(subnetUpdate, {
+          params: { id: s.id },
+          body: { exclude: ['203.0.113.40'] },
+        })
+      ).status,
+    ).toBe(200)
+    expect(await look(s)).toMatchObject({ status: 'applying' })
+    machine.lifecycle.powerOn()
+    expect((await ended(operation)).status).toBe('done')
+    await becomes(t, 'active')
+    expect(await becomes(s, 'active')).toMatchObject({ reason: null, total: 13 })
+    expect(await audited('subnet.drift_corrected', s.id)).toEqual([])
+  },
+  600_000,
+)
 
-test('with MetalLB a subnet is assigned, used and drained', async () => {
-  const { cluster } = made[2]!
-  const hand = handOf(cluster)
-  hand.setLoadBalancer('metallb')
-  const s = await subnet()
-  expect((await ended(await assign(cluster, [s]))).status).toBe('done')
-  expect((await admin.call(clusterSubnets, { params: { id: cluster.id } })).answer).toMatchObject({
-    provider: 'metallb',
-    items: [{ status: 'active' }],
-  })
-  await until(
-    () => Promise.resolve(hand.show().services),
-    (services) => services.every((x) => x.addresses.length === 1),
-  )
-  const draining = await assign(cluster, [])
-  await until(
-    () => look(s),
-    (x) => x.reason?.includes('in use') ?? false,
-  )
-  for (const { namespace, name } of hand.show().services) hand.removeService(namespace, name)
-  expect((await ended(draining)).status).toBe('done')
-  expect(await look(s)).toMatchObject({ status: 'unassigned' })
-  expect(hand.show().pools).toEqual([])
-}, 600_000)
+longTest(
+  'with MetalLB a subnet is assigned, used and drained',
+  async () => {
+    const { cluster } = made[2]!
+    const hand = handOf(cluster)
+    hand.setLoadBalancer('metallb')
+    const s = await subnet()
+    expect((await ended(await assign(cluster, [s]))).status).toBe('done')
+    expect((await admin.call(clusterSubnets, { params: { id: cluster.id } })).answer).toMatchObject(
+      {
+        provider: 'metallb',
+        items: [{ status: 'active' }],
+      },
+    )
+    await until(
+      () => Promise.resolve(hand.show().services),
+      (services) => services.every((x) => x.addresses.length === 1),
+    )
+    const draining = await assign(cluster, [])
+    await until(
+      () => look(s),
+      (x) => x.reason?.includes('in use') ?? false,
+    )
+    for (const { namespace, name } of hand.show().services) hand.removeService(namespace, name)
+    expect((await ended(draining)).status).toBe('done')
+    expect(await look(s)).toMatchObject({ status: 'unassigned' })
+    expect(hand.show().pools).toEqual([])
+  },
+  600_000,
+)
 
 test('a workload subnet assigned concurrently to two clusters goes to one of them, a management subnet to both', async () => {
   const [a, b] = [made[0]!.cluster, made[1]!.cluster]

@@ -11,7 +11,7 @@ import { claimNow, isQuiet } from '../../../testing/engine.ts'
 import { clusterQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: longTests ? 28 : 11 })
+const world = await clusterWorld({ servers: longTests ? 28 : 9 })
 const { admin } = world
 
 const expectFree = async (nodes: readonly Server[]) => {
@@ -191,7 +191,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'a ready cluster that loses a server is degraded with the reason, and becomes ready again when the server is back',
     { timeout: 600_000 },
     async () => {
