@@ -179,7 +179,7 @@ describe('a scheduled change', () => {
     })
   })
 
-  test('begins when the maintenance window is changed so that it is open', async () => {
+  test('waits if the maintenance window is removed, and begins when it is changed so that it is open', async () => {
     const at = (hours: number) => new Date(Date.now() + hours * 3_600_000)
     const windowFrom = (hours: number) => ({
       days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as ('mon' | 'tue')[],
@@ -195,6 +195,12 @@ describe('a scheduled change', () => {
       () => world.operation(operation.id),
       (o) => o.reason?.startsWith('Waits for the maintenance window') === true,
     )
+    await admin.call(clusterWindowSet, { params, body: { window: null } })
+    const { started_at } = await world.until(
+      () => world.operation(operation.id),
+      (o) => o.reason?.includes('has no maintenance window any more') === true,
+    )
+    expect(started_at).toBeNull()
     await admin.call(clusterWindowSet, { params, body: { window: windowFrom(-1) } })
     expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
   })

@@ -205,13 +205,13 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   if (isNew && isBoundary(steps, at)) {
     const next = isCancelled && !isUndoing(steps) ? await cancel(turn, at) : 'go_on'
     if (next !== 'go_on') return next
-    const window = state.row.maintenance_window
-    if (operation.in_window === true && window !== null && !isOpen(window, new Date(job.now()))) {
-      const reason = `Waits for the maintenance window: ${windowText(window)}`
+    const outside = outsideWindow(job, state, operation)
+    if (outside) {
+      const { reason, againMs } = outside
       await write(turn, (tx) =>
         parts.operations.set(tx, operation.id, { status: 'waiting', reason }),
       )
-      return { againMs: untilMs(job, nextOpening(window, new Date(job.now()))) }
+      return { againMs }
     }
   }
   await write(turn, async (tx) => {
@@ -305,6 +305,31 @@ async function skipGroup(turn: Turn, step: Step, waiting: string): Promise<void>
 const untilMs = (job: Job, at: Date): number =>
   Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
 
+/**
+ * Why a change that runs in the maintenance window waits, and how long; null if it may go on. If
+ * the window was removed it waits too, because nobody has asked for it at another time.
+ */
+function outsideWindow(
+  job: Job,
+  { row }: store.State,
+  { in_window }: Pick<Operation, 'in_window'>,
+): { reason: string; againMs: number } | null {
+  if (in_window !== true) return null
+  const [window, now] = [row.maintenance_window, new Date(job.now())]
+  if (window === null)
+    return {
+      reason: `${row.name} has no maintenance window any more: set one, or cancel this change`,
+      // A window that is set wakes it.
+      againMs: longestSleepMs,
+    }
+  return isOpen(window, now)
+    ? null
+    : {
+        reason: `Waits for the maintenance window: ${windowText(window)}`,
+        againMs: untilMs(job, nextOpening(window, now)),
+      }
+}
+
 /** Begins a scheduled change, or says why it can't begin. */
 async function beginScheduled(
   parts: ClusterParts,
@@ -331,19 +356,16 @@ async function beginScheduled(
   const startsAt = operation.starts_at == null ? now : new Date(operation.starts_at)
   const window = state.row.maintenance_window
   const first =
-    operation.in_window === true && window !== null
-      ? `Begins in the first maintenance window (${windowText(window)}) after`
+    operation.in_window === true
+      ? `Begins in the first maintenance window (${window === null ? 'none is set' : windowText(window)}) after`
       : 'Begins at'
   if (startsAt > now)
     return waitFor(
       `${first} ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`,
       untilMs(job, startsAt),
     )
-  if (operation.in_window === true && window !== null && !isOpen(window, now))
-    return waitFor(
-      `Waits for the maintenance window: ${windowText(window)}`,
-      untilMs(job, nextOpening(window, now)),
-    )
+  const outside = outsideWindow(job, state, operation)
+  if (outside) return waitFor(outside.reason, outside.againMs)
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
   const asked = await argumentsOf(parts, state.row.id, operation).catch((error: unknown) => {

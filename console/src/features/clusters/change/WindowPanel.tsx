@@ -20,7 +20,7 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
     confirm({
       title: `Remove the maintenance window of ${cluster.name}?`,
       label: 'Remove window',
-      text: 'Afterwards changes can be scheduled only for a fixed time.',
+      text: 'Afterwards changes can be scheduled only for a fixed time. Changes that wait for the window begin only after another window is set.',
       act: async () => {
         await call(clusterWindowSet, { params: { id: cluster.id }, body: { window: null } })
         await refreshClusters()
