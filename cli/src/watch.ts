@@ -5,6 +5,7 @@ import {
   type Step,
   operationTitle,
 } from '#contract/operations.ts'
+import { counted } from '#contract/words.ts'
 import type { Context } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { type Colour, paint } from './terminal.ts'
@@ -35,7 +36,7 @@ function progress(o: Operation): string {
   const done = o.steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
   const current =
     o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
-  return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
+  return `${done} of ${counted(o.steps.length, 'step')} done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   serverList,
   serverUpdate,
 } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
 import {
   command,
   type Command,
@@ -365,7 +366,7 @@ export const serverCommands: Command[] = [
         context,
         begun,
         wait,
-        `Contacting ${steps.length} addresses: operation ${id}`,
+        `Contacting ${counted(steps.length, 'address', 'addresses')}: operation ${id}`,
       )
     },
   }),

@@ -54,7 +54,7 @@ test('without a majority no member can be removed, not even a dead one', () => {
   expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
     ok: false,
     reason:
-      'etcd of prod has no majority, so no member can be removed: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or restore the cluster from a snapshot',
+      'etcd of prod has no majority, so no member can be removed: 1 of 2 is healthy and 2 are needed. Bring web-2 back, or restore the cluster from a snapshot',
   })
 })
 

@@ -167,7 +167,7 @@ export function canLeaveEtcd(
   const healthyNow = healthyStaying + (healthy.has(name) ? 1 : 0)
   if (healthyNow < majorityOf(voters.length))
     return no(
-      `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} are healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
+      `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} ${healthyNow === 1 ? 'is' : 'are'} healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
     )
   return yes
 }

@@ -57,11 +57,12 @@ export function observed(
   if (seen === null || main?.kind === 'cluster_quorum_lost') return []
   const found = database(seen)
   const members = illOf(seen.etcd, around)
+  const healthy = seen.etcd.length - members.length
   if (members.length > 0)
     found.push({
       kind: 'cluster_etcd_member_ill',
       since: null,
-      reason: `${seen.etcd.length - members.length} of ${counted(seen.etcd.length, 'member')} of etcd are healthy. ${named(members)}${because(members[0]!.ill)}`,
+      reason: `${healthy} of ${counted(seen.etcd.length, 'member')} of etcd ${healthy === 1 ? 'is' : 'are'} healthy. ${named(members)}${because(members[0]!.ill)}`,
     })
   const down = illOf(seen.api_servers, around)
   const isTold = main?.kind === 'cluster_api_down' || main?.kind === 'cluster_api_server_down'

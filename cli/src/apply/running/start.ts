@@ -12,6 +12,7 @@ import {
   operationList,
   operationTitle,
 } from '#contract/operations.ts'
+import { counted } from '#contract/words.ts'
 import type { Api } from '../../api/client.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
 import { withLosses } from '../../commands/confirm-loss.ts'
@@ -41,7 +42,7 @@ export function openText(operation: Operation): string {
   const done = steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
   const state = isScheduled(operation)
     ? `is scheduled${starts_at ? ` for ${starts_at}` : ' for the maintenance window'}`
-    : `is ${words(status)}: ${done} of ${steps.length} steps are done`
+    : `is ${words(status)}: ${done} of ${counted(steps.length, 'step')} ${done === 1 ? 'is' : 'are'} done`
   return `${operationTitle(operation)} ${state}${reason === null ? '' : ` (${reason})`}`
 }
 

@@ -12,6 +12,7 @@ import {
   snapshotScheduleSet,
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
+import { counted } from '#contract/words.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import type { Api } from '../../api/client.ts'
 import {
@@ -66,8 +67,8 @@ export const scheduleText = (terminal: Terminal, s: SnapshotSchedule | null): st
         [
           'Keeps',
           [
-            s.keep_count === null ? '' : `${s.keep_count} snapshots`,
-            s.keep_days === null ? '' : `${s.keep_days} days`,
+            s.keep_count === null ? '' : counted(s.keep_count, 'snapshot'),
+            s.keep_days === null ? '' : counted(s.keep_days, 'day'),
           ]
             .filter(Boolean)
             .join(', ') || 'all',

@@ -55,8 +55,8 @@ const removal = (c: Cluster, force: boolean): Promise<boolean> =>
     title: force ? `Forget ${c.name}?` : `Delete ${c.name}?`,
     label: force ? 'Forget cluster' : 'Delete cluster',
     text: force
-      ? `Steelyard forgets the ${counted(c.servers.length, 'server')} of the cluster without resetting them: nothing is wiped, and what runs on them continues without Steelyard. The secrets of the cluster are kept in escrow only.`
-      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: all data of the cluster is wiped. Talos stays installed, and each server is free again after a user has confirmed it.`,
+      ? `Steelyard forgets the ${counted(c.servers.length, 'server')} of the cluster and resets none: nothing is wiped, and what runs there continues without Steelyard. The secrets of the cluster are kept in escrow only.`
+      : `${c.servers.length === 1 ? 'Its server is reset' : `Its ${counted(c.servers.length, 'server')} are reset, workers first`}: all data of the cluster is wiped. Talos stays installed, and each server is free again after a user has confirmed it.`,
     danger: true,
     typed: c.name,
     act: async () => {

@@ -210,7 +210,7 @@ function Kept() {
   const { entries, most_entries, bytes, days } = data
   return (
     <p className="t3 fs13" role="note" aria-label="Kept history">
-      {`${counted(entries, 'entry', 'entries')} take ${memory(bytes)}. Entries are kept for ${counted(days, 'day')}, at most ${count(most_entries)}: settings `}
+      {`${counted(entries, 'entry', 'entries')} ${entries === 1 ? 'takes' : 'take'} ${memory(bytes)}. Entries are kept for ${counted(days, 'day')}, at most ${count(most_entries)}: settings `}
       <code>STEELYARD_HISTORY_DAYS</code> and <code>STEELYARD_HISTORY_ENTRIES</code>.
     </p>
   )

@@ -151,7 +151,7 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
           : null
     return {
       state: 'cluster_etcd_member_ill',
-      message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
+      message: `${healthy} of ${counted(voters.length, 'member')} ${healthy === 1 ? 'is' : 'are'} healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
       remedies: replacing(state, ill),
     }
   }

@@ -1,5 +1,5 @@
 import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
-import { count } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { operationActions } from '../../../layout/operations/operation-actions.ts'
 import { operationSaid, tookMs } from '../../../layout/operations/operation-state.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -32,7 +32,8 @@ export function Progress({ operation }: { operation: Operation }) {
         <a href={paths.operation(operation.id)}>{operationTitle(operation)}</a>
       </b>{' '}
       <span className="num">
-        {count(done)} of {count(operation.steps.length)} servers, {duration(tookMs(operation, now))}
+        {count(done)} of {counted(operation.steps.length, 'server')},{' '}
+        {duration(tookMs(operation, now))}
       </span>
       {why !== null && <p>{why}</p>}
     </Alert>
