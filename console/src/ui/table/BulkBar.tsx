@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Action } from '../actions.ts'
+import { reasonOf } from '../../lib/reason.ts'
 import { count } from '../../lib/units.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import { Button, ButtonLink, IconButton } from '../inputs/Button.tsx'
 import css from './BulkBar.module.css'
+import { toast } from '../feedback/toast.ts'
 import { Menu } from '../overlay/Menu.tsx'
 import type { Selection } from './selection.ts'
 
@@ -13,20 +15,45 @@ interface BulkBarProps {
   note?: ReactNode
   /** Number of matches on all pages. */
   matching?: number
-  onSelectMatching?: () => void
+  /** Reads the keys of all matches. */
+  onSelectMatching?: () => Promise<readonly string[]>
+}
+
+/** Selects all matches, unless the selection was cleared or the list has changed meanwhile. */
+function useSelectMatching({ selection, matching, onSelectMatching }: BulkBarProps) {
+  const [isReading, setReading] = useState(false)
+  const latest = useRef<number | null>(null)
+  useEffect(() => {
+    latest.current = matching ?? 0
+    return () => {
+      latest.current = null
+    }
+  }, [matching])
+  const select = async () => {
+    if (isReading || onSelectMatching === undefined) return
+    const of = latest.current
+    setReading(true)
+    try {
+      const keys = await onSelectMatching()
+      if (latest.current === of) selection.set(keys)
+      else if (latest.current !== null)
+        toast.info('The list has changed meanwhile: select all again')
+    } catch (error) {
+      toast.error(`Not all could be selected: ${reasonOf(error)}`)
+    } finally {
+      setReading(false)
+    }
+  }
+  return { isReading, select }
 }
 
 /** Number of actions for which a tablet has room. */
 const fewActions = 4
 
 /** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
-export default function BulkBar({
-  selection,
-  actions,
-  note,
-  matching,
-  onSelectMatching,
-}: BulkBarProps) {
+export default function BulkBar(props: BulkBarProps) {
+  const { selection, actions, note, matching, onSelectMatching } = props
+  const { isReading, select } = useSelectMatching(props)
   // A screen that is too narrow for all actions shows the first one; the others are in a menu.
   const isSmall = useMedia('below', 'sm')
   const isMedium = useMedia('below', 'md')
@@ -36,7 +63,12 @@ export default function BulkBar({
       <b aria-live="polite">{count(selection.size)} selected</b>
       {note !== undefined && <span className={css['note']}>{note}</span>}
       {matching !== undefined && matching > selection.size && onSelectMatching && (
-        <button type="button" className={css['link']} onClick={onSelectMatching}>
+        <button
+          type="button"
+          className={css['link']}
+          aria-busy={isReading}
+          onClick={() => void select()}
+        >
           Select all {count(matching)}
         </button>
       )}

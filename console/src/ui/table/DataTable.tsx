@@ -108,7 +108,7 @@ export interface DataTableProps<Row> {
     actions: readonly Action[]
     note?: ReactNode
     matching?: number
-    onSelectMatching?: () => void
+    onSelectMatching?: () => Promise<readonly string[]>
   }
   /** Why a row is disabled and can't be selected; null if it is enabled. */
   disabled?: (row: Row) => string | null

@@ -1,6 +1,7 @@
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { clock } from '../../lib/time/clock.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 import { type Column, columns, DataTable } from './DataTable.tsx'
 import { Empty } from '../feedback/States.tsx'
 import { Badge } from '../feedback/Status.tsx'
@@ -21,7 +22,7 @@ export interface Happened {
 
 /** Times of today show seconds, because many events fall within one minute. */
 const atOf = (iso: string): string =>
-  new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso)
+  new Date(iso).toDateString() === new Date(serverNow()).toDateString() ? clock(iso) : moment(iso)
 
 /** The time of an event, with the exact time on hover. */
 export const EventTime = ({ at }: { at: string }) => (

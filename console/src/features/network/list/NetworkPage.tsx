@@ -65,13 +65,13 @@ export function NetworkPage({
   const selection = useSelection()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
 
-  /** Selects all matches, on all pages. */
+  /** Keys of all matches, on all pages. */
   const selectMatching = async () => {
     const found = await everyPage((at) =>
       queryClient.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' })),
     )
     remember(found)
-    selection.set(found.map(idOf))
+    return found.map(idOf)
   }
 
   const general = useMemo<[Action, Action, Action, Action]>(
@@ -143,7 +143,7 @@ export function NetworkPage({
         bulk={{
           actions: bulk,
           matching: state.total,
-          onSelectMatching: () => void selectMatching(),
+          onSelectMatching: selectMatching,
         }}
         empty={
           <Empty

@@ -87,13 +87,13 @@ export function ServersPage({
 
   const units = useMemo(() => selected.map((s) => unitsOf(s.hardware)), [selected])
 
-  /** Selects all matches, on all pages. */
+  /** Keys of all matches, on all pages. */
   const selectMatching = async () => {
     const all = await everyPage((at) =>
       queryClient.fetchQuery(serversQuery({ ...search, page: String(at), size: undefined })),
     )
     remember(all)
-    selection.set(all.map(idOf))
+    return all.map(idOf)
   }
 
   // Deselects servers for which the action succeeded; the others stay selected.
@@ -150,7 +150,7 @@ export function ServersPage({
         note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU`,
       }),
       matching: state.total,
-      onSelectMatching: () => void selectMatching(),
+      onSelectMatching: selectMatching,
     },
     empty: (
       <Suspense fallback={null}>
