@@ -84,8 +84,10 @@ export interface SilenceTerms {
   readonly repeats: MaintenanceWindow | null
 }
 
+type SilenceTimes = Pick<SilenceTerms, 'starts_at' | 'ends_at' | 'repeats'>
+
 /** Whether the silence is in force at this time. */
-export const isSilent = ({ starts_at, ends_at, repeats }: SilenceTerms, at: Date): boolean =>
+export const isSilent = ({ starts_at, ends_at, repeats }: SilenceTimes, at: Date): boolean =>
   Date.parse(starts_at) <= at.getTime() &&
   at.getTime() < Date.parse(ends_at) &&
   (repeats === null || isOpen(repeats, at))
@@ -97,7 +99,7 @@ export const isAbout = (
 ): boolean =>
   (silence.object === null || silence.object.id === finding.object.id) && matches(silence, finding)
 
-export const stateOf = (silence: SilenceTerms, at: Date): Silence['state'] =>
+export const stateOf = (silence: SilenceTimes, at: Date): Silence['state'] =>
   Date.parse(silence.ends_at) <= at.getTime()
     ? 'ended'
     : isSilent(silence, at)

@@ -16,6 +16,7 @@ import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
+import { useNow } from '../../lib/time/use-now.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
@@ -24,6 +25,7 @@ import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
 import { AlertsFrame } from './AlertsFrame.tsx'
+import { removalOf, stateNow } from './silence-removal.ts'
 
 const addSilence = dialog(() => import('./AddSilence.tsx'))
 
@@ -33,13 +35,18 @@ const tones: Readonly<Record<Silence['state'], Tone>> = {
   ended: 'off',
 }
 
+function State({ silence }: { silence: Silence }) {
+  const state = stateNow(silence, useNow(true))
+  return <StatusReason tone={tones[state]} word={silenceStates[state]} />
+}
+
 const silenceColumns = listColumns(silenceList.list, {
   note: { fixed: true, card: 'name', cell: (s) => <span className="clip">{s.note}</span> },
   what: { card: 'fact', cell: (s) => <span className="clip">{silencedText(s)}</span> },
   state: {
     card: 'state',
     width: 110,
-    cell: (s) => <StatusReason tone={tones[s.state]} word={silenceStates[s.state]} />,
+    cell: (s) => <State silence={s} />,
   },
   starts_at: { from: 'lg', width: 130, cell: (s) => <Time at={s.starts_at} /> },
   ends_at: { from: 'md', width: 130, cell: (s) => <Time at={s.ends_at} /> },
@@ -99,21 +106,22 @@ export function SilencesPage({ search, setSearch }: PageProps) {
   )
 }
 
-const silenceActions = (silence: Silence): Action[] => [
-  {
-    label: silence.state === 'ended' ? 'Remove' : 'End now',
-    icon: 'trash',
-    danger: true,
-    can: allowed(silenceRemove),
-    run: () =>
-      confirm({
-        title: silence.state === 'ended' ? 'Remove this silence?' : 'End this silence now?',
-        label: silence.state === 'ended' ? 'Remove silence' : 'End silence',
-        text: 'Findings that are still open are sent then.',
-        act: async () => {
-          await call(silenceRemove, { params: { id: silence.id } }, { version: silence.version })
-          await invalidate(silenceList)
-        },
-      }),
-  },
-]
+const silenceActions = (silence: Silence): Action[] => {
+  const { action, ...words } = removalOf(silence)
+  return [
+    {
+      label: action,
+      icon: 'trash',
+      danger: true,
+      can: allowed(silenceRemove),
+      run: () =>
+        confirm({
+          ...words,
+          act: async () => {
+            await call(silenceRemove, { params: { id: silence.id } }, { version: silence.version })
+            await invalidate(silenceList)
+          },
+        }),
+    },
+  ]
+}

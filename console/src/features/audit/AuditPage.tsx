@@ -21,6 +21,7 @@ import { useCommands } from '../../layout/search/commands.ts'
 import { type ListSearch, narrowingOf } from '../../lib/list-search.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { sentence } from '../../lib/text.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason } from '../../ui/feedback/Status.tsx'
@@ -144,7 +145,7 @@ function AuditLog({ search, setSearch }: AuditPageProps) {
     ...query(userList, { query: { per_page: 1000 } }),
     enabled: allowed(userList).ok,
   })
-  const [periods] = useState(() => sinceChoices(Date.now()))
+  const [periods] = useState(() => sinceChoices(serverNow()))
   const { about, since, until } = search
   const given = (key: string) => (search[key] ? [{ value: search[key], text: search[key] }] : [])
   const options = {

@@ -131,10 +131,19 @@ export function FindingsPage({
   const { data: clusters } = useQuery(everyCluster)
   const { data: datacenters } = useQuery(everyDatacenter)
   const named = (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name }))
+  // A link from the page of a server names its id.
+  const object = search['object']
+  const of = clusters?.items.some((c) => c.id === object)
+    ? undefined
+    : (answer.data?.items.find((f) => f.object.id === object)?.object ??
+      (object ? { id: object, name: object } : undefined))
   const options = {
     cluster: named,
     datacenter: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code })),
-    object: (clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name })),
+    object: [
+      ...(clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name })),
+      ...(of === undefined ? [] : [{ value: of.id, text: of.name }]),
+    ],
   }
   return (
     <>

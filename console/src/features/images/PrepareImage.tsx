@@ -26,6 +26,7 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Alert, Problem } from '../../ui/feedback/Status.tsx'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { VersionNotices } from '../../ui/feedback/VersionNotices.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
 import {
@@ -53,8 +54,8 @@ export function PrepareImage({
 }: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
   const { data: offered } = useQuery(versionsQuery)
-  const { data: tokens } = useQuery(tokensQuery)
-  const { data: datacenters } = useQuery(everyDatacenter)
+  const choices = { tokens: useQuery(tokensQuery), datacenters: useQuery(everyDatacenter) }
+  const tokens = choices.tokens.data
   const result = useRef<HTMLDivElement>(null)
   const { data: image, error: lost } = useQuery({
     ...imageQuery(search.image ?? ''),
@@ -71,10 +72,19 @@ export function PrepareImage({
   }, [image])
 
   const newest = factory?.versions[0]
-  const known = { newest, tokens: tokens?.items ?? [], datacenters: datacenters?.items ?? [] }
+  const known = {
+    newest,
+    tokens: tokens?.items ?? [],
+    datacenters: choices.datacenters.data?.items ?? [],
+  }
   const form = useForm({
     initial: blank,
-    read: (typed) => readDraft(typed, known),
+    read: (typed) =>
+      readDraft(typed, {
+        newest,
+        tokens: tokens?.items,
+        datacenters: choices.datacenters.data?.items,
+      }),
     send: (body, key) => call(imageCreate, { body }, { key }),
     done: (answer) => {
       queryClient.setQueryData(imageQuery(answer.id).queryKey, answer)
@@ -155,6 +165,8 @@ export function PrepareImage({
       )}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
       {/* Without `reason`: the notice above already says whether the factory responds. */}
+      <Unread what="The join tokens" of={choices.tokens} />
+      <Unread what="The datacenters" of={choices.datacenters} />
       {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
       <div className={css['cols']}>
         <Form form={form} className={css['form']}>
@@ -271,7 +283,13 @@ function Summary({
           [
             'Join token',
             token ?? (
-              <span className="t3">{draft.token === noToken ? 'None' : 'Not chosen yet'}</span>
+              <span className="t3">
+                {draft.token === noToken
+                  ? 'None'
+                  : draft.token === ''
+                    ? 'Not chosen yet'
+                    : 'Chosen, its name is not loaded'}
+              </span>
             ),
           ],
         ]}

@@ -163,8 +163,9 @@ export function atFields(
 /** Further input of `readDraft`. `newest` is the default version. */
 export interface Known {
   newest: string | undefined
-  tokens: readonly TokenChoice[]
-  datacenters: readonly { id: string; code: string }[]
+  /** Undefined until they are loaded, as the datacenters: the server judges the token then. */
+  tokens: readonly TokenChoice[] | undefined
+  datacenters: readonly { id: string; code: string }[] | undefined
 }
 
 /** Validates the draft with the contract's schema and rules. */
@@ -189,11 +190,11 @@ export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known):
 
 function tokenProblem(
   draft: Draft,
-  tokens: readonly TokenChoice[],
+  tokens: Known['tokens'],
   datacenters: Known['datacenters'],
 ): string | null {
   if (draft.token === '') return 'Choose a join token, or none'
-  if (draft.token === noToken) return null
+  if (draft.token === noToken || !tokens || !datacenters) return null
   const token = tokens.find((t) => t.id === draft.token)
   if (token === undefined) return 'This join token no longer exists'
   const site = datacenters.find((d) => d.id === draft.datacenter) ?? null

@@ -7,6 +7,7 @@ import { Time } from '../../ui/table/list-columns.tsx'
 import { type PlainColumn, PlainTable } from '../../ui/table/PlainTable.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
+import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './JoinTokens.module.css'
@@ -60,11 +61,12 @@ const arrivalColumns: readonly PlainColumn<Arrival>[] = [
 /** Machines that announced themselves with a join token, newest first, each with the result. */
 export function Arrivals({ token }: { token: JoinToken }) {
   const [page, setPage] = useState(1)
-  const { data, error, refetch } = useQuery({
+  const answer = useQuery({
     ...arrivalsQuery(token.id, page),
     placeholderData: keepPreviousData,
     refetchInterval: refusalsMs,
   })
+  const { data, error, refetch } = answer
   if (data === undefined)
     return error === null ? (
       <SkeletonRows rows={3} />
@@ -82,6 +84,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
     )
   return (
     <div className={css['arrivals']}>
+      <StaleOf of={answer} />
       <div className={css['scroll']}>
         <PlainTable
           className={css['tbl']}

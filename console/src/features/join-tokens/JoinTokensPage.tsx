@@ -20,6 +20,7 @@ import type { ListSearch } from '../../lib/list-search.ts'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact } from '../../lib/time/time.ts'
+import { useNow } from '../../lib/time/use-now.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -28,10 +29,9 @@ import { listColumns, none, Time } from '../../ui/table/list-columns.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { Arrivals } from './Arrivals.tsx'
-import { tokensQuery, expiryOf, tokenStates, usesOf } from './tokens.ts'
+import { tokensQuery, expiryOf, statusNow, tokenStates, usesOf } from './tokens.ts'
 
-/** Actions on a join token, for row menu and ⌘K. */
-const tokenActions = (t: JoinToken): Action[] => [
+const actionsOf = (t: JoinToken): Action[] => [
   {
     label: 'Prepare image',
     icon: 'disk',
@@ -58,14 +58,31 @@ const tokenActions = (t: JoinToken): Action[] => [
   },
 ]
 
+/** Actions on a join token, for row menu and ⌘K. */
+const tokenActions = (t: JoinToken): Action[] => actionsOf({ ...t, status: statusNow(t) })
+
+function State({ token }: { token: JoinToken }) {
+  const { tone, word } = tokenStates[statusNow(token, useNow(true))]
+  return <StatusDot tone={tone}>{word}</StatusDot>
+}
+
+function Expiry({ token }: { token: JoinToken }) {
+  const now = useNow(true)
+  return token.expires_at === null ? (
+    'Never'
+  ) : (
+    <time dateTime={token.expires_at} title={exact(token.expires_at)} className="num">
+      {expiryOf(token, now)}
+    </time>
+  )
+}
+
 const tokenColumns = listColumns(joinTokenList.list, {
   name: { fixed: true, card: 'name', width: (from) => (from.md ? undefined : 150) },
   status: {
     card: 'state',
     width: 98,
-    cell: (t) => (
-      <StatusDot tone={tokenStates[t.status].tone}>{tokenStates[t.status].word}</StatusDot>
-    ),
+    cell: (t) => <State token={t} />,
   },
   uses: {
     card: 'fact',
@@ -79,14 +96,7 @@ const tokenColumns = listColumns(joinTokenList.list, {
   },
   expires_at: {
     width: 92,
-    cell: (t) =>
-      t.expires_at === null ? (
-        'Never'
-      ) : (
-        <time dateTime={t.expires_at} title={exact(t.expires_at)} className="num">
-          {expiryOf(t)}
-        </time>
-      ),
+    cell: (t) => <Expiry token={t} />,
   },
   datacenter: {
     width: 98,

@@ -37,6 +37,13 @@ export const arrivalResults: Readonly<Record<Arrival['result'], { tone: Tone; wo
 export const usesOf = (t: Pick<JoinToken, 'uses' | 'max_uses'>): string =>
   t.max_uses === null ? count(t.uses) : `${count(t.uses)} of ${count(t.max_uses)}`
 
+/** A token expires by the time alone: no event says so. */
+export const statusNow = (
+  { status, expires_at }: Pick<JoinToken, 'status' | 'expires_at'>,
+  now = serverNow(),
+): JoinToken['status'] =>
+  status === 'usable' && expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : status
+
 /** "in 6 d", "2 d ago", "Never". */
 export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = serverNow()): string =>
   t.expires_at === null ? 'Never' : until(t.expires_at, now)

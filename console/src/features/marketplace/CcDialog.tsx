@@ -8,6 +8,7 @@ import { TermFields } from '../../layout/commitment/TermFields.tsx'
 import { byField } from '../../layout/commitment/terms.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { sentence } from '../../lib/text.ts'
+import { serverNow } from '../../lib/time/server-time.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
@@ -43,7 +44,7 @@ export default function CcDialog({ edit }: { edit: CapacityCommitment | null }) 
   const list = useId()
   const form = useForm({
     initial: edit ? typedOf(edit) : blank,
-    read: (typed) => readForm(typed, Date.now(), edit),
+    read: (typed) => readForm(typed, serverNow(), edit),
     send: (body, key) =>
       edit
         ? call(

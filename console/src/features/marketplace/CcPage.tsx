@@ -5,6 +5,7 @@ import { CallError } from '../../api/client.ts'
 import { useCommands } from '../../layout/search/commands.ts'
 import { paths } from '../../lib/paths.ts'
 import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
+import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -32,7 +33,13 @@ export function CcPage({ id }: { id: string }) {
         back={{ label: 'All commitments', to: paths.ccs() }}
       />
     )
-  return cc === undefined ? <Pending of={answer} rows={8} /> : <Shown cc={cc} />
+  if (cc === undefined) return <Pending of={answer} rows={8} />
+  return (
+    <>
+      <StaleOf of={answer} />
+      <Shown cc={cc} />
+    </>
+  )
 }
 
 /** What a problem of the server means for the commitment. */

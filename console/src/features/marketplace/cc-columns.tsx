@@ -4,6 +4,7 @@ import { ccTones } from '../../ui/feedback/cc-tones.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time/time.ts'
+import { useNow } from '../../lib/time/use-now.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { StatusDot, StatusReason } from '../../ui/feedback/Status.tsx'
 import { Site } from '../../ui/pictures/Flag.tsx'
@@ -54,11 +55,13 @@ export function HourlyPrice({ cc }: { cc: CapacityCommitment }) {
 
 /** The end of a commitment, with the time until then. */
 export function Expiration({ cc }: { cc: CapacityCommitment }) {
+  const now = useNow(cc.expires_at !== null, 60_000)
   if (cc.expires_at === null) return none
-  const note = expiryNote(cc)
+  const note = expiryNote(cc, now)
   return (
     <time className="num" dateTime={cc.expires_at} title={exact(cc.expires_at)}>
-      {moment(cc.expires_at)} {note !== null && <span className={`t3 ${css['note']}`}>{note}</span>}
+      {moment(cc.expires_at, now)}{' '}
+      {note !== null && <span className={`t3 ${css['note']}`}>{note}</span>}
     </time>
   )
 }

@@ -10,7 +10,9 @@ import { navigate } from '../../lib/router.ts'
 import { cx } from '../../ui/cx.ts'
 import { FindingMark } from '../../ui/feedback/FindingMark.tsx'
 import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
+import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
@@ -39,7 +41,12 @@ export function RackPage({ id }: { id: string }) {
     )
   if (rack === undefined) return <Pending of={answer} rows={12} />
   if (inside.data === undefined) return <Pending of={inside} rows={12} />
-  return <Shown key={rack.id} rack={rack} servers={inside.data.items} />
+  return (
+    <>
+      <StaleOf of={inside.isRefetchError ? inside : answer} />
+      <Shown key={rack.id} rack={rack} servers={inside.data.items} />
+    </>
+  )
 }
 
 const roles = { control_plane: 'Control plane', worker: 'Worker', unknown: '' } as const
@@ -54,6 +61,7 @@ function Shown({ rack, servers }: { rack: Rack; servers: readonly ListedServer[]
   const open = ({ server, unit }: Shelf) => {
     if (server) void navigate(paths.server(server.id))
     else if (may.ok) void place(unit)
+    else toast.error(may.reason)
   }
   const columns = useMemo(() => columnsOf(rack), [rack])
   return (

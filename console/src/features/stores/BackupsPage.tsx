@@ -182,13 +182,16 @@ const RestorePanel = () => (
 )
 
 async function verify({ id }: Backup): Promise<void> {
+  // A large file is read for minutes. The result replaces this message.
+  const said = { id: `verify-${id}` }
+  toast.info('The backup is being read back', said)
   try {
     const { status, reason } = await call(backupVerify, { params: { id } })
     await invalidate(backupList)
-    if (status === 'ready') toast.success('The backup was read back, opened and is intact')
-    else toast.error(`The backup is damaged: ${reason ?? 'the reason is not known'}`)
+    if (status === 'ready') toast.success('The backup was read back, opened and is intact', said)
+    else toast.error(`The backup is damaged: ${reason ?? 'the reason is not known'}`, said)
   } catch (error) {
-    toast.error(reasonOf(error))
+    toast.error(reasonOf(error), said)
   }
 }
 

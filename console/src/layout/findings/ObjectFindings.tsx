@@ -8,6 +8,7 @@ import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { count } from '../../lib/units.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { Time } from '../../ui/table/list-columns.tsx'
 import { FindingMenu } from './FindingMenu.tsx'
 import css from './ObjectFindings.module.css'
@@ -37,8 +38,10 @@ const One = ({ finding, of }: { finding: Finding; of: string }) => (
 /** The findings of a cluster and of its servers, the worst first. */
 export function ClusterFindings({ cluster }: { cluster: Cluster }) {
   const asked = { cluster: cluster.id, per_page: 5, page: 1 }
-  const { data } = useQuery(query(findingList, { query: asked }))
-  if (data === undefined || data.total === 0) return null
+  const answer = useQuery(query(findingList, { query: asked }))
+  const { data } = answer
+  if (data === undefined) return <Unread what={`The findings of ${cluster.name}`} of={answer} />
+  if (data.total === 0) return null
   const more = data.total - data.items.length
   return (
     <section className={css['all']} aria-label={`Findings of ${cluster.name}`}>
@@ -66,10 +69,23 @@ export function ServerFinding({ server }: { server: Pick<Server, 'id' | 'name' |
     enabled: id !== null,
     retry: false,
   })
-  if (id === null || data === undefined || data.ended_at !== null) return null
+  const isShown = id !== null && data !== undefined && data.ended_at === null
+  const all = useQuery({
+    ...query(findingList, { query: { object: server.id, per_page: 1, page: 1 } }),
+    enabled: Boolean(finding),
+  })
+  // The finding that is shown here or elsewhere may be one about several servers.
+  const isOwn = id === null || data?.object.id === server.id
+  const more = (all.data?.total ?? 0) - Number(isOwn)
+  if (!finding || (id !== null && !isShown) || (!isShown && more <= 0)) return null
   return (
     <section className={css['all']} aria-label={`Finding about ${server.name}`}>
-      <One finding={data} of={server.id} />
+      {isShown && <One finding={data} of={server.id} />}
+      {more > 0 && (
+        <a href={paths.findings({ object: server.id })}>
+          {count(more)} more {more === 1 ? 'finding' : 'findings'}
+        </a>
+      )}
     </section>
   )
 }

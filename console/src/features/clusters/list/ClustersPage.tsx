@@ -164,7 +164,11 @@ export function ClustersPage({
         run: () => showKeys(chosen),
       },
       {
-        label: 'Show the keys of all new clusters',
+        // Only the clusters of this page are known.
+        label:
+          (page?.total ?? 0) > items.length
+            ? 'Show the keys of the new clusters on this page'
+            : 'Show the keys of all new clusters',
         icon: 'key',
         hint: `${fresh.length}`,
         can: canShowNewKeys(items),
@@ -172,7 +176,7 @@ export function ClustersPage({
       },
       take,
     ],
-    [chosen, fresh, items, take],
+    [chosen, fresh, items, page?.total, take],
   )
   const commands = useMemo(() => [create, ...menu], [create, menu])
   useCommands('Clusters', commands)

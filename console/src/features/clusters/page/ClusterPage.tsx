@@ -16,6 +16,7 @@ import { sentence, versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
@@ -84,7 +85,12 @@ export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   if (error instanceof CallError && error.status === 404)
     return <ClusterNotFound title={error.message} />
   if (cluster === undefined) return <Pending of={answer} rows={10} />
-  return <Shown key={id} cluster={cluster} tab={clusterTabs.find((t) => t === tab)} {...rest} />
+  return (
+    <>
+      <StaleOf of={answer} />
+      <Shown key={id} cluster={cluster} tab={clusterTabs.find((t) => t === tab)} {...rest} />
+    </>
+  )
 }
 
 type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & {

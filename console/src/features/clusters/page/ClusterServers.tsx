@@ -6,6 +6,7 @@ import type { ListedServer } from '#contract/servers/servers.ts'
 import { everyServerOf } from '../../../api/every.ts'
 import { paths } from '../../../lib/paths.ts'
 import { versionShown } from '../../../lib/text.ts'
+import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
@@ -118,7 +119,8 @@ const briefColumns = rowColumns.filter(
 
 /** The servers of a cluster and their state. `brief`: beside other panels, with fewer columns. */
 export function ClusterServers({ cluster, brief = false }: { cluster: Cluster; brief?: boolean }) {
-  const { data, error, refetch } = useQuery(everyServerOf(cluster.id))
+  const answer = useQuery(everyServerOf(cluster.id))
+  const { data, error, refetch } = answer
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
     const { upgrade } = cluster
@@ -144,6 +146,7 @@ export function ClusterServers({ cluster, brief = false }: { cluster: Cluster; b
       href={(r) => paths.server(r.node_id)}
       error={error}
       onRetry={() => void refetch()}
+      notice={<StaleOf of={answer} />}
       grows
       empty={<Empty title="No servers" />}
     />

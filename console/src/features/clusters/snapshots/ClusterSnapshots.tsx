@@ -25,7 +25,8 @@ import { curlOf } from '../../../lib/shell.ts'
 import { exact } from '../../../lib/time/time.ts'
 import { memory } from '../../../lib/units.ts'
 import { type Action, both, confirm } from '../../../ui/actions.ts'
-import { Empty, Stale } from '../../../ui/feedback/States.tsx'
+import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
+import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
@@ -104,12 +105,15 @@ const snapshotColumns = columns<Snapshot>([
 ])
 
 async function verify({ id }: Snapshot): Promise<void> {
+  // A large file is read for minutes. The result replaces this message.
+  const said = { id: `verify-${id}` }
+  toast.info('The snapshot is being read back', said)
   try {
     await call(snapshotVerify, { params: { id } })
     await invalidate(snapshotList)
-    toast.success('The snapshot was read back and is intact')
+    toast.success('The snapshot was read back and is intact', said)
   } catch (error) {
-    toast.error(reasonOf(error))
+    toast.error(reasonOf(error), said)
   }
 }
 
@@ -186,11 +190,11 @@ const perPage = 50
 /** The snapshots of a cluster's etcd and their schedule. */
 export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
   const [page, setPage] = useState(1)
-  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
+  const answer = useQuery({
     ...query(snapshotList, { query: { cluster: cluster.id, page, per_page: perPage } }),
     placeholderData: keepPreviousData,
   })
-  const onRetry = () => void refetch()
+  const { data, error, refetch } = answer
   const schedule = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   const actions: Action[] = [
     ...changeActions(cluster, ['snapshot']),
@@ -219,8 +223,8 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
           rowName={(s) => `the snapshot of ${timeOf(s)}`}
           actions={(s) => snapshotActions(s, cluster)}
           error={error}
-          onRetry={onRetry}
-          notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
+          onRetry={() => void refetch()}
+          notice={<StaleOf of={answer} />}
           onFirstPage={(data?.total ?? 0) > 0 && (() => setPage(1))}
           foot={
             data !== undefined &&

@@ -72,6 +72,7 @@ export default function EditShared({
 }) {
   const editor = useRef<CodeEditorHandle>(null)
   const wanted = useRef<Wanted>('preview')
+  const [doing, setDoing] = useState<Wanted>('preview')
   const overwrites = useRef(false)
   const [last, setLast] = useState<{ of: string; preview: SharedPatchPreview } | null>(null)
   // The fields of a stored form don't change while the page is open.
@@ -126,8 +127,10 @@ export default function EditShared({
   const mayLeave = useLeaveGuard(dirty, 'patch')
   const submit = (what: Wanted) => {
     wanted.current = what
+    setDoing(what)
     return form.submit().finally(() => {
       wanted.current = 'preview'
+      setDoing('preview')
     })
   }
   const shown =
@@ -176,17 +179,24 @@ export default function EditShared({
             <Button
               type="submit"
               kind={shown === null ? 'primary' : 'plain'}
-              busy={busy}
+              busy={busy && doing === 'preview'}
               busyText="Checking"
               can={allowed(sharedPatchPreview)}
             >
               Preview
             </Button>
-            <Button can={all(may, isChanged)} onClick={() => void submit('save')}>
+            <Button
+              busy={busy && doing === 'save'}
+              busyText="Saving"
+              can={all(may, isChanged)}
+              onClick={() => void submit('save')}
+            >
               Save
             </Button>
             <Button
               kind={shown === null ? 'plain' : 'primary'}
+              busy={busy && doing === 'roll-out'}
+              busyText="Saving"
               can={all(
                 may,
                 allowed(sharedPatchRollOut),
@@ -248,7 +258,7 @@ export default function EditShared({
           note={shown !== null && counted(shown.servers, 'server')}
         >
           <div className={css['result']} aria-live="polite" aria-busy={busy}>
-            <Result shown={shown} busy={busy} isOld={last !== null} />
+            <Result shown={shown} busy={busy && doing === 'preview'} isOld={last !== null} />
           </div>
         </Panel>
       </div>

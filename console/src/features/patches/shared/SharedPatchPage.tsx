@@ -13,7 +13,7 @@ import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
 import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
-import { Stale } from '../../../ui/feedback/States.tsx'
+import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
 import { Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { CodeEditor } from '../../../ui/inputs/CodeEditor.tsx'
@@ -46,7 +46,7 @@ interface SharedPatchPageProps {
 /** The page of one shared patch. */
 export function SharedPatchPage({ id, ...rest }: SharedPatchPageProps) {
   const answer = useQuery(sharedPatchQuery(id))
-  const { data: patch, error, isRefetchError, dataUpdatedAt, refetch } = answer
+  const { data: patch, error } = answer
   if (error instanceof CallError && error.status === 404)
     return (
       <NotFound
@@ -59,7 +59,7 @@ export function SharedPatchPage({ id, ...rest }: SharedPatchPageProps) {
   if (patch === undefined) return <Pending of={answer} rows={10} />
   return (
     <>
-      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
+      <StaleOf of={answer} />
       <Shown patch={patch} {...rest} />
     </>
   )
@@ -159,8 +159,7 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
               name={patch.name}
               servers={servers}
               operation={operation}
-              error={inside.error}
-              onRetry={() => void inside.refetch()}
+              answer={inside}
             />
           </div>
           <Body patch={patch} />

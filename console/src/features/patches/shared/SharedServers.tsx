@@ -1,8 +1,11 @@
 /** The servers that a shared patch is for, and those that have it. */
+import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Operation } from '#contract/operations.ts'
+import { hasEnded, type Operation } from '#contract/operations.ts'
 import type { SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
 import { paths } from '../../../lib/paths.ts'
+import { atRest } from '../../../lib/phases.ts'
+import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
 import { Empty, ErrorState } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { Select } from '../../../ui/inputs/Choices.tsx'
@@ -65,27 +68,32 @@ export function SharedServers({
   name,
   servers,
   operation,
-  error,
-  onRetry,
+  answer,
 }: {
   /** Name of the patch. */
   name: string
   servers: readonly SharedPatchServer[] | undefined
   /** The newest roll-out or undo. */
   operation: Operation | undefined
-  error: unknown
-  onRetry: () => void
+  /** What read the servers. */
+  answer: UseQueryResult<unknown>
 }) {
   const [q, setQ] = useState('')
   const [only, setOnly] = useState<Filter | 'all'>('all')
-  if (servers === undefined && error !== null)
-    return <ErrorState boxed error={error} onRetry={onRetry} />
+  if (servers === undefined && answer.error !== null)
+    return <ErrorState boxed error={answer.error} onRetry={() => void answer.refetch()} />
+  const isOver = operation !== undefined && hasEnded(operation)
   const steps = operation?.steps ?? []
   const turnOf = ({ step }: Row): number => (step ? steps.indexOf(step) : steps.length)
   const rows = servers
     ?.map((one): Row => ({ ...one, step: steps.find((s) => s.node_id === one.server.id) }))
     // The order of the operation: the canary first.
     .toSorted((a, b) => turnOf(a) - turnOf(b))
+    // An operation that has ended may leave steps as they were when it was cancelled.
+    .map((row): Row => {
+      const { step } = row
+      return step ? { ...row, step: { ...step, status: atRest(step.status, isOver) } } : row
+    })
   const counts = Map.groupBy(rows ?? [], (row) => saidOf(row).word)
   const wanted = q.trim().toLowerCase()
   const shown = rows?.filter(
@@ -122,6 +130,7 @@ export function SharedServers({
         rowKey={({ server }) => server.id}
         rowName={({ server }) => server.name}
         href={({ server }) => paths.server(server.id)}
+        notice={<StaleOf of={answer} />}
         filtered={wanted !== '' || only !== 'all'}
         onReset={() => {
           setQ('')

@@ -42,7 +42,7 @@ function WhoseMenu({ search, setSearch }: PageProps) {
   const known =
     whose === everyone || users.some((u) => u.value === whose)
       ? users
-      : [...users, { value: whose, text: 'A removed user' }]
+      : [...users, { value: whose, text: data === undefined ? 'One user' : 'A removed user' }]
   return (
     <Select
       aria-label="User"

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import {
   NewQuarantine,
   quarantineReasonLength,
@@ -5,8 +6,10 @@ import {
 } from '#contract/servers/quarantine.ts'
 import { type Quarantine, serverUpdate } from '#contract/servers/servers.ts'
 import { call } from '../../../api/client.ts'
+import { serverQueryOf } from '../../../api/one-server.ts'
 import { readBy } from '../../../lib/fields.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
+import { Alert } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
@@ -75,12 +78,17 @@ function Lift({ id, name, quarantine }: Of & { quarantine: Quarantine }) {
 
 function Quarantining({ id, name, reason }: Of & { reason: string }) {
   const { close } = useDialog()
+  // A finding that proposes a quarantine doesn't say whether the server is in one already.
+  const { data } = useQuery(serverQueryOf(id))
+  const before = data?.quarantine ?? null
   const form = useForm({
     initial: { reason: reason.slice(0, quarantineReasonLength) },
     read: (typed) => readBy(NewQuarantine, typed),
     send: (body) => set(id, body),
     done: () => {
-      toast.success(`${name} is in quarantine`, { undo: () => set(id, null) })
+      toast.success(`${name} is in quarantine`, {
+        undo: () => set(id, before && { reason: before.reason }),
+      })
       close()
     },
   })
@@ -103,6 +111,9 @@ function Quarantining({ id, name, reason }: Of & { reason: string }) {
         No cluster gets the server until somebody lifts the quarantine. It is still contacted, and
         stays in its cluster if it is in one.
       </p>
+      {before !== null && (
+        <Alert tone="warn">{quarantineText(before)}. Your reason replaces this one.</Alert>
+      )}
       <Text
         name="reason"
         label="Why it is not to be used"
