@@ -15,7 +15,7 @@ let made: RegExp | undefined
 /** Made when it is first needed: a page that only declares the filter doesn't load it. */
 const condition = (): RegExp =>
   (made ??= new RegExp(
-    `^(?:(!) ?(${labelKey})|(${labelKey})(?: ?(!)?==? ?(${value})| (not)?in ?\\( ?(${value}(?: ?, ?${value})*) ?\\))?)$`,
+    `^(?:(!) ?(${labelKey})|(${labelKey})(?: ?(!)?==? ?(${value})| (not)?in ?\\( ?(${value}(?: ?,${value})*) ?\\))?)$`,
   ))
 
 interface Condition {
@@ -35,15 +35,18 @@ export function selectorOf(text: string): readonly Condition[] | null {
   const found = text
     .trim()
     .replaceAll(/\s+/g, ' ')
+    // A space between two commas would belong to either, so that each doubles the ways to read a
+    // list of empty values.
+    .replaceAll(', ', ',')
     // Commas in parentheses separate values.
-    .split(/ ?, ?(?![^()]*\))/)
+    .split(/ ?,(?![^()]*\))/)
     .map((part) => {
       const match = condition().exec(part)
       if (!match) return null
       const [, lacks, lacked, key, differs, one, notIn, several] = match
       return {
         key: lacked ?? key!,
-        values: several?.split(/ ?, ?/) ?? (one === undefined ? null : [one]),
+        values: several?.split(/ ?,/) ?? (one === undefined ? null : [one]),
         not: (lacks ?? differs ?? notIn) !== undefined,
       }
     })
