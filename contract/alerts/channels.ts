@@ -8,6 +8,7 @@ import { nameOf, seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { changed, time, wholeIn } from '../page.ts'
+import { no, type Verdict, yes } from '../rule.ts'
 
 export const channelKinds = { webhook: 'Webhook', mail: 'Mail', alertmanager: 'Alertmanager' }
 export type ChannelKind = keyof typeof channelKinds
@@ -192,6 +193,20 @@ export const wrongChange = (
     ? ['secret', 'A webhook always has a signing secret']
     : wrongFields(kind, change)[0]
 
+type Place = Pick<Channel, 'kind' | 'url' | 'host' | 'port' | 'security'>
+/** Where the secret itself is sent; null for a webhook, whose secret only signs. */
+const secretGoesTo = ({ kind, url: to, host: at, port: on, security }: Place): string | null =>
+  kind === 'webhook' ? null : kind === 'mail' ? `${at}:${on} ${security}` : to
+
+/**
+ * Whether a channel with another address may keep its stored secret, which no call returns: whoever
+ * chose the address could otherwise have it sent to a receiver of theirs.
+ */
+export const canKeepSecret = (before: Place & Pick<Channel, 'has_secret'>, after: Place): Verdict =>
+  !before.has_secret || secretGoesTo(before) === secretGoesTo(after)
+    ? yes
+    : no('The stored secret is sent only where it was entered for: enter it again')
+
 const channels = list<Channel>()({
   nouns: ['channel', 'channels'],
   columns: {
@@ -246,7 +261,7 @@ export const channelCreate = calls.create({
 })
 export const channelUpdate = calls.update({
   summary:
-    'Change a channel. A webhook with a new secret is signed with the former one too for 24 hours.',
+    'Change a channel. A webhook with a new secret is signed with the former one too for 24 hours. A mail server or an Alertmanager at another address needs its secret again.',
   body: ChannelChange,
   errors: ['stale', 'name_taken', 'dial_refused'],
 })

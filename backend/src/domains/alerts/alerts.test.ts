@@ -225,7 +225,7 @@ test('when one message arrives, those that wait are sent at once', async () => {
   await mend(ids)
 })
 
-test('a redirect is not followed, and secrets are taken out of what the receiver repeats', async () => {
+test('a redirect is not followed, secrets are taken out of what the receiver repeats, and another receiver gets none', async () => {
   const { id, name } = await channel({ kind: 'alertmanager', secret: 'the-bearer-token' })
   answer = (response, { path, headers }) =>
     path === '/elsewhere'
@@ -238,6 +238,10 @@ test('a redirect is not followed, and secrets are taken out of what the receiver
   expect(result!.problem).toContain('redirects to another address, which is not followed')
   expect(received.map((one) => one.path)).toEqual(['/api/v2/alerts'])
   expect(await deliveriesTo(name)).toMatchObject([{ test: true, state: 'failed', attempts: 1 }])
+  const move = (body: object) =>
+    admin.call(channelUpdate, { params: { id }, body: { url: `${url}/elsewhere`, ...body } })
+  expect((await move({})).problem?.fields).toHaveProperty('secret')
+  expect((await move({ secret: 'another' })).status).toBe(200)
 })
 
 test('an Alertmanager gets alerts that end with the finding, and every open one again before it would forget it', async () => {

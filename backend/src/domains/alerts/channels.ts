@@ -1,6 +1,7 @@
 /** Use cases of channels. A channel's address is checked when it is saved and at each connection. */
 import { randomUUID } from 'node:crypto'
 import {
+  canKeepSecret,
   type Channel,
   type ChannelChange,
   type channelList,
@@ -12,6 +13,7 @@ import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { yes } from '#contract/rule.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
@@ -242,6 +244,14 @@ export function channels({
       try {
         return await inTransaction(db, async (tx) => {
           const before = existing(await store.lockChannel(tx, id), 'channel', ifMatch)
+          const kept =
+            secret === undefined
+              ? canKeepSecret(
+                  present(before),
+                  present({ ...before, ...columns } as store.ChannelRow),
+                )
+              : yes
+          if (!kept.ok) throw new Problem('invalid', kept.reason, { secret: kept.reason })
           const sealed =
             secret === undefined
               ? {}

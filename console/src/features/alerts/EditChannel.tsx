@@ -126,7 +126,9 @@ export default function EditChannel({ channel }: { channel?: Channel }) {
           label={kind === 'mail' ? 'Password' : 'Password or bearer token'}
           optional
           type="password"
-          {...(channel?.has_secret && { hint: 'Empty keeps the present one' })}
+          {...(channel?.has_secret && {
+            hint: 'Empty keeps the present one, unless the address changes',
+          })}
         />
       )}
     </FormDialog>
