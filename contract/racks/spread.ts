@@ -73,27 +73,24 @@ export function spreadOverRacks<T extends Standing>(
   count: number,
   chosen: readonly Standing[] = [],
 ): T[] {
-  /** Number of servers by rack and by chassis. */
-  const inside = new Map<string, number>()
-  const number = (key: string | null) => (key === null ? 0 : (inside.get(key) ?? 0))
-  const add = ({ placement }: Standing) => {
-    if (placement)
-      for (const key of [placement.rack.id, chassisKey(placement)])
-        if (key !== null) inside.set(key, number(key) + 1)
+  // In a rack, a server comes after as many of its chassis as are taken before it; of all, after as
+  // many of its rack. So two stable sorts take the same servers as a search for the best next one,
+  // which would look at all servers for each that it takes.
+  const byCrowd = (all: readonly T[], keyOf: (placement: Placement) => string | null): T[] => {
+    const inside = new Map<string, number>()
+    /** Number of servers before this one at its place. */
+    const crowd = ({ placement }: Standing): number => {
+      const key = placement ? keyOf(placement) : null
+      if (key === null) return 0
+      const before = inside.get(key) ?? 0
+      inside.set(key, before + 1)
+      return before
+    }
+    for (const one of chosen) crowd(one)
+    return all
+      .map((one) => ({ one, before: crowd(one) }))
+      .toSorted((a, b) => a.before - b.before)
+      .map(({ one }) => one)
   }
-  chosen.forEach(add)
-  const rest = [...servers]
-  const taken: T[] = []
-  const crowd = ({ placement }: T, key: (placement: Placement) => string | null) =>
-    placement ? number(key(placement)) : 0
-  const isBetter = (one: T, best: T): boolean =>
-    (crowd(one, ({ rack }) => rack.id) - crowd(best, ({ rack }) => rack.id) ||
-      crowd(one, chassisKey) - crowd(best, chassisKey)) < 0
-  while (taken.length < count && rest.length > 0) {
-    const next = rest.reduce((best, one) => (isBetter(one, best) ? one : best))
-    rest.splice(rest.indexOf(next), 1)
-    add(next)
-    taken.push(next)
-  }
-  return taken
+  return byCrowd(byCrowd(servers, chassisKey), ({ rack }) => rack.id).slice(0, count)
 }

@@ -157,9 +157,13 @@ describe('servers are chosen', () => {
 
   test('ten thousand servers in a short time, and the same ones each time', () => {
     const servers = racked(400, 25)
-    const first = chooseServers(servers, wish({ worker: role(100) }), 3)
-    expect(first.clusters!.flat()).toHaveLength(309)
-    expect(names(chooseServers(servers, wish({ worker: role(100) }), 3))).toEqual(names(first))
+    const choose = () => chooseServers(servers, wish({ worker: role(490) }), 20)
+    const first = choose()
+    expect(first.clusters!.flat()).toHaveLength(20 * 493)
+    expect(names(choose())).toEqual(names(first))
+    // A rack that is as full as the cluster is large is not listed at each of its servers.
+    const crowd = chooseServers(racked(1, 60), wish({ worker: role(50) })).clusters![0]!
+    expect(crowd[0]!.reasons[0]).toMatch(/^rack R0, with (?:s-\d\d, ){19}s-\d\d and 32 more$/)
   })
 })
 

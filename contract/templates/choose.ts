@@ -15,7 +15,7 @@ import {
   withoutPaths,
 } from '../servers/disks.ts'
 import { canJoinCluster, type Server } from '../servers/servers.ts'
-import { counted, enumerated } from '../words.ts'
+import { counted, enumerated, someOf } from '../words.ts'
 import {
   diskRuleSaid,
   fitsRule,
@@ -212,13 +212,13 @@ function byRank<S extends Choosable>(a: Suitable<S>, b: Suitable<S>): number {
   return a.server.name < b.server.name ? -1 : 1
 }
 
-/** Takes servers for one role from a pool, which it shortens. */
+/** Takes servers for one role from a pool. Returns them, and the rest of the pool in its order. */
 function take<S extends Choosable>(
-  pool: Suitable<S>[],
+  pool: readonly Suitable<S>[],
   count: number,
   isSpread: boolean,
   beside: readonly S[],
-): Suitable<S>[] {
+): [taken: Suitable<S>[], rest: Suitable<S>[]] {
   const standing = pool.map((one) => ({
     name: one.server.name,
     placement: one.server.placement,
@@ -227,27 +227,37 @@ function take<S extends Choosable>(
   const taken = (
     isSpread ? spreadOverRacks(standing, count, beside) : standing.slice(0, count)
   ).map(({ one }) => one)
-  for (const one of taken) pool.splice(pool.indexOf(one), 1)
-  return taken
+  const gone = new Set(taken)
+  return [taken, pool.filter((one) => !gone.has(one))]
 }
 
-/** What the rack says for a chosen server. */
-function rackReason<S extends Choosable>(server: S, cluster: readonly S[]): string {
-  const { placement } = server
-  if (!placement) return 'its rack is not known'
-  const there = cluster
-    .filter((s) => s !== server && s.placement?.rack.id === placement.rack.id)
-    .map((s) => s.name)
-    .toSorted()
-  return there.length === 0
-    ? `alone in rack ${placement.rack.name}`
-    : `rack ${placement.rack.name}, with ${enumerated(there)}`
+/** Others in a rack that a reason names. */
+const mostNamed = 20
+
+/** What the racks say for each server of a cluster, whose servers may all stand in one. */
+function rackReasons<S extends Choosable>(cluster: readonly S[]): (server: S) => string {
+  const inside = new Map<string, string[]>()
+  for (const { name, placement } of cluster.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const names = placement && inside.get(placement.rack.id)
+    if (names) names.push(name)
+    else if (placement) inside.set(placement.rack.id, [name])
+  }
+  return ({ name, placement }) => {
+    if (!placement) return 'its rack is not known'
+    const there = inside.get(placement.rack.id)!.filter((other) => other !== name)
+    if (there.length === 0) return `alone in rack ${placement.rack.name}`
+    const said = there.length > mostNamed ? someOf(there, mostNamed) : enumerated(there)
+    return `rack ${placement.rack.name}, with ${said}`
+  }
 }
 
 const collect = <S>(entries: readonly { reason: string; server: S }[]): Left<S>[] => {
   const groups = new Map<string, S[]>()
-  for (const { reason, server } of entries)
-    groups.set(reason, [...(groups.get(reason) ?? []), server])
+  for (const { reason, server } of entries) {
+    const group = groups.get(reason)
+    if (group) group.push(server)
+    else groups.set(reason, [server])
+  }
   return [...groups]
     .map(([reason, servers]) => ({ reason, servers }))
     .toSorted((a, b) => b.servers.length - a.servers.length || (a.reason < b.reason ? -1 : 1))
@@ -305,40 +315,33 @@ export function chooseServers<S extends Choosable>(
       refusal: refusalOf({ wish, clusters, total, suiting, out }),
     }
   }
-  const pool =
+  let pool: readonly Suitable<S>[] =
     budget < wantedC
-      ? [...only, ...take([...shared], budget, isSpread, [])].toSorted(byRank)
-      : [...suiting.control_plane]
+      ? [...only, ...take(shared, budget, isSpread, [])[0]].toSorted(byRank)
+      : suiting.control_plane
   const members: Chosen<S>[][] = []
-  for (let at = 0; at < clusters; at++)
-    members.push(
-      take(pool, control_plane.count, isSpread, []).map((one) => chosenAs(one, 'control_plane')),
-    )
+  for (let at = 0; at < clusters; at++) {
+    const [chosen, others] = take(pool, control_plane.count, isSpread, [])
+    members.push(chosen.map((one) => chosenAs(one, 'control_plane')))
+    pool = others
+  }
   const taken = new Set(members.flat().map(({ server }) => server))
-  const rest = suiting.worker.filter(({ server }) => !taken.has(server))
+  let rest = suiting.worker.filter(({ server }) => !taken.has(server))
   for (const cluster of members) {
     const beside = cluster.map(({ server }) => server)
-    cluster.push(
-      ...take(rest, worker.count, isSpread, beside).map((one) => chosenAs(one, 'worker')),
-    )
+    const [chosen, others] = take(rest, worker.count, isSpread, beside)
+    cluster.push(...chosen.map((one) => chosenAs(one, 'worker')))
+    rest = others
   }
   const used = new Set(members.flat().map(({ server }) => server))
   const unused = [...only, ...suiting.worker]
     .filter(({ server }) => !used.has(server))
     .map(({ server }) => ({ reason: 'suitable, not needed', server }))
   return {
-    clusters: members.map((cluster) =>
-      cluster.map((one) => ({
-        ...one,
-        reasons: [
-          ...one.reasons,
-          rackReason(
-            one.server,
-            cluster.map(({ server }) => server),
-          ),
-        ],
-      })),
-    ),
+    clusters: members.map((cluster) => {
+      const reasonOf = rackReasons(cluster.map(({ server }) => server))
+      return cluster.map((one) => ({ ...one, reasons: [...one.reasons, reasonOf(one.server)] }))
+    }),
     left: collect([...unused, ...out]),
     refusal: null,
   }
