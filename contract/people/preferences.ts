@@ -49,6 +49,7 @@ export const preferencesGet = operation(
     answer: Preferences,
   },
 )
+/** Not for API tokens: one that may only read could change the views that its user acts by. */
 export const preferencesPut = operation(
   'preferencesPut',
   'PUT /v1/session/preferences',
@@ -57,6 +58,7 @@ export const preferencesPut = operation(
     summary: "Replace the user's preferences.",
     body: Preferences,
     answer: Preferences,
+    session: true,
   },
 )
 

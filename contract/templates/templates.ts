@@ -185,7 +185,7 @@ export const clusterTemplate = operation(
   'clusters:read',
   {
     summary:
-      'The template that a cluster is like, without saving it. Its needs are those that every server of a role meets.',
+      'The template that a cluster is like, without saving it. Its needs are those that every server of a role meets. Also needs servers:read.',
     answer: z.object({
       template: NewTemplate,
       /** What the cluster has and the template has not, as sentences. */
@@ -283,7 +283,7 @@ export type PlannedClusters = z.infer<typeof PlannedClusters>
 
 export const templatePlan = operation('templatePlan', 'POST /v1/templates/plan', 'clusters:write', {
   summary:
-    'Choose servers for clusters from a template, with the reason for each, and name the disks that would be wiped. Reserves and changes nothing: `clusterCreate` with the body of a planned cluster makes it.',
+    'Choose servers for clusters from a template, with the reason for each, and name the disks that would be wiped. Reserves and changes nothing: `clusterCreate` with the body of a planned cluster makes it. Also needs servers:read, and with subnets network:read.',
   body: TemplatePlan,
   answer: PlannedClusters,
   errors: ['not_found'],

@@ -1,14 +1,13 @@
 /** Acts on many servers: their plan, and the operation that carries them out. */
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
-import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
-import { ccCreate } from '#contract/marketplace/ccs.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
 import {
   bulkActs,
+  bulkAlsoNeeds,
   bulkLimit,
   bulkStep,
   type BulkAct,
@@ -34,12 +33,6 @@ import { planOf } from './planning.ts'
 import * as store from './store.ts'
 import { outlooks } from './upgrading.ts'
 
-/** What an act needs beside the scope of its call, because it isn't servers that it changes. */
-const alsoNeeds = {
-  upgrade: clusterChange.scope,
-  commit: ccCreate.scope,
-} as const
-
 export function bulk(parts: BulkParts): Domain {
   const { db, clock, engine, operations, servers, clusters, ccs } = parts
   engine.register(bulkReconciler(parts))
@@ -50,8 +43,8 @@ export function bulk(parts: BulkParts): Domain {
     ids: readonly string[],
     signal: AbortSignal,
   ): Promise<BulkPlan> => {
-    if (act.kind === 'upgrade' || act.kind === 'commit')
-      demandScope(signedIn(caller), alsoNeeds[act.kind])
+    const also = bulkAlsoNeeds[act.kind]
+    if (also !== undefined) demandScope(signedIn(caller), also)
     const found = await servers.several(ids)
     const strange = ids.find((id) => !found.some((s) => s.id === id))
     if (strange !== undefined) throw new Problem('not_found', `There is no server ${strange}`)
@@ -105,7 +98,9 @@ export function bulk(parts: BulkParts): Domain {
   return {
     name: 'bulk',
     routes(app) {
-      serve(app, { heavy: true })(serverBulkPlan, async ({ caller, body, signal }) => {
+      // The act is planned again when it begins.
+      const heavy = serve(app, { heavy: true })
+      heavy(serverBulkPlan, async ({ caller, body, signal }) => {
         const { act, node_ids, filter, failed_of } = body
         return planFor(
           caller,
@@ -118,7 +113,7 @@ export function bulk(parts: BulkParts): Domain {
           signal,
         )
       })
-      serve(app)(serverBulk, ({ caller, body, signal }) => begin(caller, body, signal))
+      heavy(serverBulk, ({ caller, body, signal }) => begin(caller, body, signal))
     },
   }
 

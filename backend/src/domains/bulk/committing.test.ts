@@ -6,7 +6,7 @@ import {
   type CcTerms,
   ccUpdate,
 } from '#contract/marketplace/ccs.ts'
-import { operationGet } from '#contract/operations.ts'
+import { operationCancel, operationGet } from '#contract/operations.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { type BulkPlan, plannedItems, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
 import { serverUpdate } from '#contract/servers/servers.ts'
@@ -141,18 +141,22 @@ test.each([
   expect([status, problem!.fields]).toEqual([422, fields])
 })
 
-test('an API token that may not write the marketplace commits nothing', async () => {
+test('an API token that may not write the marketplace commits nothing, and cancels no commit', async () => {
   const { answer: token } = await admin.call(apiTokenCreate, {
-    body: { name: 'servers', scopes: ['servers:write'] },
+    body: { name: 'servers', scopes: ['servers:read', 'servers:write'] },
   })
   const [id] = await newServers(1)
-  const { status, problem } = await backend.call(
-    serverBulkPlan,
-    { body: { act: actOf(terms), node_ids: [id!] } },
-    { headers: { authorization: `Bearer ${token!.token}` } },
-  )
-  expect([status, problem!.error]).toEqual([
-    403,
-    'The API token does not include marketplace:write',
-  ])
+  const options = { headers: { authorization: `Bearer ${token!.token}` } }
+  const refused = [403, 'The API token does not include marketplace:write']
+  const node_ids = [id!]
+  const asked = { body: { act: actOf(terms), node_ids } }
+  const { status, problem } = await backend.call(serverBulkPlan, asked, options)
+  expect([status, problem!.error]).toEqual(refused)
+  const plan = await planned({ node_ids }, terms)
+  const begun = await admin.call(serverBulk, {
+    body: { act: plan.act, items: plannedItems(plan) },
+  })
+  const params = { id: begun.answer!.operation.id }
+  const cancelled = await backend.call(operationCancel, { params }, options)
+  expect([cancelled.status, cancelled.problem!.error]).toEqual(refused)
 })

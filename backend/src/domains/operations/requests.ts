@@ -12,10 +12,11 @@ import {
 } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
+import { bulkAlsoNeeds, bulkKindOf } from '#contract/servers/bulk.ts'
 import { canWipe, type ConfirmedDisk, disksToConfirm } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type HoldOwner, holdOf } from '../../engine/holds.ts'
-import type { UserCaller } from '../../http/caller.ts'
+import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import type { RetryGuard, Wipes } from './api.ts'
 import { demandFree, shownDisk } from './checks.ts'
@@ -30,6 +31,10 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   const row = await store.lock(tx, id)
   if (!row || !maySee(caller, row)) throw unknownOperation()
   demand(mayChange(caller, row), 'forbidden')
+  if (row.kind === 'serverBulk') {
+    const also = bulkAlsoNeeds[bulkKindOf((await store.get(tx, id))!)]
+    if (also !== undefined) demandScope(caller, also)
+  }
   return row
 }
 

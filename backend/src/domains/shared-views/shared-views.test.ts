@@ -154,6 +154,11 @@ test('a view of a list that a user may not read is neither shown to nor shared b
   const view = { list: 'users', search: { q: 'ada' } }
   const { answer } = await share(admin, 'Ada', view)
   expect(await namesOf(admin, 'users')).toEqual(['Ada'])
+  const { rows } = await backend.platform.pool.query(
+    `select event->>'scope' as scope from outbox where event->'data'->'object'->>'id' = $1`,
+    [answer!.id],
+  )
+  expect(rows).toEqual([{ scope: 'users:manage' }])
   expect(await namesOf(operator, 'users')).toEqual([])
   const params = { id: answer!.id }
   expect((await operator.call(sharedViewGet, { params })).problem?.code).toBe('not_found')

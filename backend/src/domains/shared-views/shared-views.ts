@@ -47,6 +47,11 @@ const present = (row: store.ViewRow): SharedView => ({
 })
 const targetOf = ({ id, name }: store.ViewRow) => ({ kind: 'shared_view', id, name })
 const noun = 'shared view'
+/** An event of a view is for those who may read its list. */
+const eventOf = ({ list, version }: Pick<store.ViewRow, 'list' | 'version'>) => {
+  const { scope } = listings.get(list)!
+  return { version, scope: scope === 'signed_in' ? null : scope }
+}
 
 /** @throws Problem invalid if the list's call doesn't accept the view */
 function demandSearch({ list, query }: Listing, search: SharedView['search']): void {
@@ -127,7 +132,7 @@ export function sharedViews({ db, clock, record }: Platform): Domain {
           action: 'shared_view.created',
           target: targetOf(row),
           after: present(row),
-          event: { version: row.version },
+          event: eventOf(row),
         })
         return present(row)
       })
@@ -153,7 +158,7 @@ export function sharedViews({ db, clock, record }: Platform): Domain {
           target: targetOf(after),
           before: present(before),
           after: present(after),
-          event: { version: after.version },
+          event: eventOf(after),
         })
         return present(after)
       }),
@@ -167,7 +172,7 @@ export function sharedViews({ db, clock, record }: Platform): Domain {
           action: 'shared_view.removed',
           target: targetOf(row),
           before: present(row),
-          event: { version: row.version + 1 },
+          event: eventOf({ ...row, version: row.version + 1 }),
         })
       }),
   }

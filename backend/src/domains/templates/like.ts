@@ -7,11 +7,11 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { NewPatch } from '#contract/patches.ts'
 import { devicePath, type DiskFacts, mediaOf, withoutPaths } from '#contract/servers/disks.ts'
-import type { Server } from '#contract/servers/server.ts'
+import { type Server, serverList } from '#contract/servers/server.ts'
 import { type DiskRule, diskTypes, gibibyte } from '#contract/templates/needs.ts'
 import { type clusterTemplate, NewTemplate } from '#contract/templates/templates.ts'
 import { enumerated } from '#contract/words.ts'
-import type { Caller } from '../../http/caller.ts'
+import { type Caller, demandScope, type UserCaller } from '../../http/caller.ts'
 import type { TemplateParts } from './parts.ts'
 
 /** What a member of the cluster is like. */
@@ -126,14 +126,16 @@ async function imageOf(
   }
 }
 
-/** Answers `clusterTemplate`. @throws Problem not_found */
+/** Answers `clusterTemplate`. @throws Problem not_found, forbidden */
 export async function likeCluster(
   parts: TemplateParts,
-  caller: Caller,
+  caller: UserCaller,
   id: string,
   signal: AbortSignal,
 ): Promise<NonNullable<Answer<typeof clusterTemplate>>> {
   const cluster = await parts.shown(id)
+  // The template says what hardware and patches the servers have.
+  demandScope(caller, serverList.scope)
   const members: Record<ClusterRole, Like[]> = { control_plane: [], worker: [] }
   for (const member of cluster.servers)
     members[member.role].push({

@@ -9,6 +9,8 @@ import { clusterCreate, clusterGet, clusterPreview } from '#contract/clusters/cl
 import { subnetGet } from '#contract/network/subnets.ts'
 import { operationCancel } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import type { Scope } from '#contract/permissions.ts'
 import { rackCreate, serverPlace } from '#contract/racks/racks.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { serverUpdate } from '#contract/servers/servers.ts'
@@ -40,6 +42,29 @@ const plan = async (body: object) => {
 const window = { days: ['sat' as const], from: '02:30', minutes: 240, time_zone: 'UTC' }
 const withGvisor = schematicId({ officialExtensions: ['siderolabs/gvisor'] })
 const small = { name: 'small', control_planes: { count: 1 } }
+
+const token = async (name: string, scopes: Scope[]) => {
+  const { answer } = await admin.call(apiTokenCreate, { body: { name, scopes } })
+  return { headers: { authorization: `Bearer ${answer!.token}` } }
+}
+const lacks = (scope: string) => ({
+  status: 403,
+  problem: { error: `The API token does not include ${scope}` },
+})
+
+test('an API token sees no servers and subnets in plans that it may not read', async () => {
+  const wish = { datacenter_id, clusters: [{ name: 'shop-01' }], template: small }
+  const asked = async (name: string, scopes: Scope[], more: object = {}) =>
+    backend.call(
+      templatePlan,
+      { body: { ...wish, template: { ...small, ...more } } },
+      await token(name, scopes),
+    )
+  expect(await asked('none', ['clusters:write'])).toMatchObject(lacks('servers:read'))
+  const scopes: Scope[] = ['clusters:write', 'servers:read']
+  expect(await asked('plain', scopes)).toMatchObject({ status: 200 })
+  expect(await asked('subnets', scopes, { subnets: [{}] })).toMatchObject(lacks('network:read'))
+})
 
 test('a template is saved, replaced, listed and removed, and the audit log says so', async () => {
   const made = await admin.call(templateCreate, { body: { name: 'shop', workers: { count: 5 } } })
@@ -306,6 +331,10 @@ test('a cluster is made from a template, and another one like it on other server
   for (const { node_id, role } of again.body.servers)
     if (role === 'control_plane')
       await admin.call(patchCreate, { params: { id: node_id }, body: { ...sysctls, name: 'calm' } })
+  const few = await token('like', ['clusters:read'])
+  expect(await backend.call(clusterTemplate, { params: { id } }, few)).toMatchObject(
+    lacks('servers:read'),
+  )
   const like = await admin.call(clusterTemplate, { params: { id } })
   expect(like.answer).toMatchObject({
     template: {

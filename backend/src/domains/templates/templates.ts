@@ -1,7 +1,9 @@
 /** Use cases of templates of clusters. */
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
+import { subnetList } from '#contract/network/subnets.ts'
 import { largestPatchBody } from '#contract/patches.ts'
+import { serverList } from '#contract/servers/server.ts'
 import {
   clusterTemplate,
   type NewTemplate,
@@ -14,8 +16,8 @@ import {
   templateUpdate,
 } from '#contract/templates/templates.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
-import { type Caller, callerName } from '../../http/caller.ts'
-import { serve } from '../../http/serve.ts'
+import { type Caller, callerName, demandScope } from '../../http/caller.ts'
+import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
 import { likeCluster } from './like.ts'
@@ -146,19 +148,19 @@ export function templates(parts: TemplateParts): Domain {
         calls.remove(caller, params.id, ifMatch).then(() => undefined),
       )
       on(clusterTemplate, ({ caller, params, signal }) =>
-        likeCluster(parts, caller, params.id, signal),
+        likeCluster(parts, signedIn(caller), params.id, signal),
       )
-      serve(app, { heavy: true, largestBody: largestPatchBody })(templatePlan, async ({ body }) => {
+      const heavy = serve(app, { heavy: true, largestBody: largestPatchBody })
+      heavy(templatePlan, async ({ caller, body }) => {
         const { template_id: id, template } = body
         if ((id === undefined) === (template === undefined))
           throw new Problem('invalid', 'Give either template_id or template', {
             template_id: 'Give either template_id or template',
           })
-        return planClusters(
-          parts,
-          template ?? definition(existing(await store.find(db, id!), 'template')),
-          body,
-        )
+        const wanted = template ?? definition(existing(await store.find(db, id!), 'template'))
+        demandScope(signedIn(caller), serverList.scope)
+        if (wanted.subnets.length > 0) demandScope(signedIn(caller), subnetList.scope)
+        return planClusters(parts, wanted, body)
       })
     },
   }
