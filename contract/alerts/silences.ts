@@ -43,6 +43,17 @@ const note = z
 
 /** Longest time from the start to the end of a silence, in days. */
 const mostDays = 366
+/** Why a silence can't last from one time to the other; null if it can. In ms since 1970. */
+export const wrongLength = (from: number, to: number): string | null =>
+  to <= from
+    ? 'The end is before the start'
+    : to - from > mostDays * 86_400_000
+      ? `A silence lasts at most ${mostDays} days`
+      : null
+
+/** Most silences that have not ended. */
+export const mostSilences = 1000
+export const tooManySilences = `There are ${mostSilences} silences: remove those that are not needed any more first`
 
 export const NewSilence = z
   .strictObject({
@@ -65,10 +76,8 @@ export const NewSilence = z
     if (value.object === undefined && lists.every((one) => one.length === 0))
       wrong('severities', 'Choose what is silenced; name all severities to silence everything')
     if (value.starts_at === undefined) return
-    const lastsMs = Date.parse(value.ends_at) - Date.parse(value.starts_at)
-    if (lastsMs <= 0) wrong('ends_at', 'The end is before the start')
-    if (lastsMs > mostDays * 86_400_000)
-      wrong('ends_at', `A silence lasts at most ${mostDays} days`)
+    const why = wrongLength(Date.parse(value.starts_at), Date.parse(value.ends_at))
+    if (why !== null) wrong('ends_at', why)
   })
 export type NewSilence = z.infer<typeof NewSilence>
 

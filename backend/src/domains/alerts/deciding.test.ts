@@ -322,6 +322,15 @@ test('a silence holds back its findings until it ends, but not the end of a find
   ])
 })
 
+test('a thousand silences that repeat are asked once each, not for each of a thousand findings', () => {
+  const repeats = { days: ['sun' as const], from: '02:00', minutes: 60, time_zone: 'Europe/Warsaw' }
+  const silences = Array.from({ length: 1000 }, () => silenceOf({ repeats }))
+  const channel = channelOf()
+  const findings = Array.from({ length: 1000 }, () => findingOf())
+  channel.at(minute, findings, { silences })
+  expect(channel.messages).toMatchObject([{ told: { length: 1000 } }])
+})
+
 test('a silence that repeats hides only inside its weekly times', () => {
   // 2026-11-27 is a Friday; the window opens at 03:00 UTC for an hour.
   const repeats = { days: ['fri' as const], from: '03:00', minutes: 60, time_zone: 'UTC' }

@@ -141,6 +141,8 @@ export function decide(
     gather: isFurther ? gatherMs.further : gatherMs.first,
     reminds: channel.reminds,
   }
+  // Whether a time of the week is in a time zone takes long to ask for each finding.
+  const inForce = silences.filter((one) => isSilent(one, now))
   const over: string[] = []
   const again: Date[] = []
   const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
@@ -168,7 +170,7 @@ export function decide(
     if (!stage) continue
     if (stage.due > now) again.push(stage.due)
     if (stage.ripe > now) continue
-    const silence = silences.find((one) => isSilent(one, now) && isAbout(one, finding))
+    const silence = inForce.find((one) => isAbout(one, finding))
     if (silence) again.push(silence.repeats ? later(now, lookAgainMs) : new Date(silence.ends_at))
     else if (explained(finding)) again.push(later(now, lookAgainMs))
     else ripe.push({ finding, event: stage.event, isDue: stage.due <= now })

@@ -7,18 +7,21 @@ import {
   type NewAlertRule,
 } from '#contract/alerts/rules.ts'
 import {
+  mostSilences,
   type NewSilence,
   type Silence,
   type silenceList,
   type SilenceTerms,
   stateOf,
+  tooManySilences,
+  wrongLength,
 } from '#contract/alerts/silences.ts'
 import { Problem } from '#contract/errors.ts'
 import type { FindingObject } from '#contract/findings/kinds.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Db, inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
@@ -240,13 +243,11 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
         await demandAll(tx, asked)
         const at = now()
         const [from, to] = [starts_at === undefined ? at : new Date(starts_at), new Date(ends_at)]
-        const why =
-          to <= at
-            ? 'The end is in the past'
-            : from >= to
-              ? 'The end is before the start'
-              : undefined
-        if (why !== undefined) throw new Problem('invalid', why, { ends_at: why })
+        const why = to <= at ? 'The end is in the past' : wrongLength(from.getTime(), to.getTime())
+        if (why !== null) throw new Problem('invalid', why, { ends_at: why })
+        await lock(tx, 'silences')
+        if ((await store.silencesAfter(tx, at)).length >= mostSilences)
+          throw new Problem('conflict', tooManySilences)
         const row = await store.insertSilence(tx, {
           id: randomUUID(),
           ...asked,

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import {
+  mostSilences,
+  silenceCreate,
+  silenceList,
+  tooManySilences,
+} from '#contract/alerts/silences.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator' })
+const inDays = (days: number) => new Date(backend.clock.now() + days * 86_400_000)
+const silence = (days: number) =>
+  operator.call(silenceCreate, {
+    body: { note: 'works', severities: ['down'], ends_at: inDays(days).toISOString() },
+  })
+
+test('a silence that begins at once lasts no longer than others', async () => {
+  expect((await silence(367)).problem!.fields).toEqual({
+    ends_at: 'A silence lasts at most 366 days',
+  })
+  expect((await silence(365)).status).toBe(201)
+})
+
+test('silences that have not ended have a largest number', async () => {
+  const at = inDays(0)
+  await backend.platform.db
+    .insertInto('silence')
+    .values(
+      Array.from({ length: mostSilences - 2 }, () => ({
+        note: 'works',
+        severities: ['down'],
+        kinds: [],
+        datacenter_ids: [],
+        cluster_ids: [],
+        starts_at: at,
+        ends_at: inDays(1),
+        made_by: operator.email,
+        created_at: at,
+        updated_at: at,
+      })),
+    )
+    .execute()
+  const made = await Promise.all([silence(1), silence(1)])
+  expect(made.map((one) => one.status).toSorted((a, b) => a - b)).toEqual([201, 409])
+  expect(made.find((one) => one.problem)!.problem!.error).toBe(tooManySilences)
+  expect((await operator.call(silenceList)).answer!.total).toBe(mostSilences)
+})
