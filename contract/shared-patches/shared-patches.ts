@@ -17,6 +17,7 @@ import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { counted } from '../words.ts'
 
 export const sharedPatchLimits = {
+  patches: 200,
   selectors: 20,
   clusters: 100,
   /** Servers of one preview or roll-out, and servers that are named one by one. */
@@ -340,6 +341,8 @@ export const canRemoveSharedPatch = (servers: number): Verdict =>
     : no(
         `${counted(servers, 'server')} ${servers === 1 ? 'has' : 'have'} this patch. Undo its roll-out, or save it without targets and roll that out; then remove it`,
       )
+
+export const tooManySharedPatches = `There are ${sharedPatchLimits.patches} shared patches: remove one that is not used any more first`
 
 /** Why a shared patch can't be changed, rolled out or taken back. */
 export const sharedPatchRefusals = {

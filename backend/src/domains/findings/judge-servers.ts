@@ -1,6 +1,6 @@
 /** Judges servers. Pure functions: what is known of the servers gives the findings. */
 import { driftSentence } from '#contract/servers/drift.ts'
-import { count, counted } from '#contract/words.ts'
+import { count, counted, someOf } from '#contract/words.ts'
 import type { BehindServer } from '../patches/api.ts'
 import { failedInstallsSaid, type ServerCondition, type ServerConditions } from '../servers/api.ts'
 import { clockTime, type Judged, sentence } from './judged.ts'
@@ -183,6 +183,9 @@ export function judgeServers(
   return found
 }
 
+/** Most shared patches that a reason names. */
+const mostPatches = 10
+
 /** A server that lacks what shared patches say, until somebody rolls them out. */
 export const judgeBehind = ({
   lacks,
@@ -201,12 +204,12 @@ export const judgeBehind = ({
       ...(lacks.length === 0
         ? []
         : [
-            `It does not have the newest of the shared ${lacks.length === 1 ? 'patch' : 'patches'} ${lacks.join(', ')}`,
+            `It does not have the newest of the shared ${lacks.length === 1 ? 'patch' : 'patches'} ${someOf(lacks, mostPatches)}`,
           ]),
       ...(extra.length === 0
         ? []
         : [
-            `It still has the shared ${extra.length === 1 ? 'patch' : 'patches'} ${extra.join(', ')}, which ${extra.length === 1 ? 'is' : 'are'} not for it`,
+            `It still has the shared ${extra.length === 1 ? 'patch' : 'patches'} ${someOf(extra, mostPatches)}, which ${extra.length === 1 ? 'is' : 'are'} not for it`,
           ]),
       'Nothing is sent until somebody rolls out',
     ].join('. '),

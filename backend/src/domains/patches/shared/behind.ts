@@ -8,10 +8,11 @@ import { statesOf } from './targets.ts'
 export async function behindOf(store: SharedStore, on: Db | Tx): Promise<BehindServer[]> {
   const patches = await store.heads(on)
   if (patches.length === 0) return []
-  const [servers, held] = [await store.servers(on), await store.held(on)]
+  const servers = await store.servers(on)
+  const held = Map.groupBy(await store.held(on), (row) => row.patch_id)
   const found = new Map<string, { lacks: string[]; extra: string[] }>()
   for (const patch of patches)
-    for (const { server, state } of statesOf(patch, servers, held)) {
+    for (const { server, state } of statesOf(patch, servers, held.get(patch.id) ?? [])) {
       if (state === 'current' || server.cluster_id === null) continue
       const lists = found.get(server.id) ?? { lacks: [], extra: [] }
       found.set(server.id, lists)

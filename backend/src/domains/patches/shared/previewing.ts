@@ -70,7 +70,7 @@ export function previewing(parts: SharedParts) {
       const all = await store.servers(db)
       const isTarget = isTargetOf(asked.targets)
       const held = new Set(
-        saved ? (await store.held(db, saved.id)).map((row) => row.server_id) : [],
+        saved ? (await store.held(db, { patch: saved.id })).map((row) => row.server_id) : [],
       )
       const targets = inRollOutOrder(all.filter(isTarget))
       const losing = inRollOutOrder(all.filter((one) => held.has(one.id) && !isTarget(one)))

@@ -121,7 +121,7 @@ export function rolling(parts: SharedParts) {
       inTransaction(db, async (tx) => {
         const patch = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, patch)
-        const states = statesOf(patch, await store.servers(tx), await store.held(tx, id))
+        const states = statesOf(patch, await store.servers(tx), await store.held(tx, { patch: id }))
         const chosen = node_ids && new Set(node_ids)
         const strange = node_ids?.find((one) => !states.some(({ server }) => server.id === one))
         if (strange !== undefined)

@@ -6,12 +6,14 @@ import { serverUpdate } from '#contract/servers/servers.ts'
 import {
   sharedPatchCreate,
   sharedPatchGet,
+  sharedPatchLimits,
   sharedPatchList,
   sharedPatchPreview,
   sharedPatchRemove,
   sharedPatchRollOut,
   sharedPatchUndo,
   sharedPatchUpdate,
+  tooManySharedPatches,
 } from '#contract/shared-patches/shared-patches.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../../servers/testing.ts'
@@ -163,3 +165,34 @@ test.each(['en: {p1', 'eth0\nkind: RogueConfig', '*a', 'eth0 #', '"'])(
     await backend.platform.pool.query('delete from server where id = $1', [id])
   },
 )
+
+test('a list reads the patches of its page, and there are at most so many patches', async () => {
+  const { total } = (await operator.call(sharedPatchList)).answer!
+  const at = new Date()
+  // Their bodies can't be opened.
+  await backend.platform.db
+    .insertInto('shared_patch')
+    .values(
+      Array.from({ length: sharedPatchLimits.patches - 1 - total }, (_, i) => ({
+        name: `zz-${i}`,
+        weight: 500,
+        body_sealed: Buffer.from('none'),
+        targets: JSON.stringify({ labels: [], cluster_ids: [], roles: [], node_ids: [] }),
+        created_at: at,
+        updated_at: at,
+        created_by_name: operator.email,
+        updated_by_name: operator.email,
+      })),
+    )
+    .execute()
+  const made = await create({ name: 'aa', targets: toAll })
+  const { answer } = await operator.call(sharedPatchList, { query: { per_page: 1 } })
+  expect(answer).toMatchObject({
+    items: [{ id: made.answer!.id, servers: { targets: 2, current: 0, behind: 2 } }],
+    total: sharedPatchLimits.patches,
+  })
+  expect((await create({ name: 'ab' })).problem).toMatchObject({
+    code: 'conflict',
+    error: tooManySharedPatches,
+  })
+})

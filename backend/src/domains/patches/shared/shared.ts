@@ -13,6 +13,7 @@ import {
   type SharedPatch,
   type SharedPatchChange,
   sharedPatchCreate,
+  sharedPatchLimits,
   sharedPatchGet,
   sharedPatchList,
   sharedPatchNameTaken,
@@ -22,6 +23,7 @@ import {
   sharedPatchServers,
   sharedPatchUndo,
   sharedPatchUpdate,
+  tooManySharedPatches,
 } from '#contract/shared-patches/shared-patches.ts'
 import { variablesIn } from '#contract/shared-patches/variables.ts'
 import { isDeepStrictEqual } from 'node:util'
@@ -38,7 +40,14 @@ import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
 import { demandIdle, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
-import { type Held, inRollOutOrder, isTargetOf, statesOf, type TargetServer } from './targets.ts'
+import {
+  type Head,
+  type Held,
+  inRollOutOrder,
+  isTargetOf,
+  statesOf,
+  type TargetServer,
+} from './targets.ts'
 
 const targetOf = ({ id, name }: Pick<SharedPatchRow, 'id' | 'name'>) =>
   ({ kind: 'shared_patch', id, name }) as const
@@ -51,7 +60,9 @@ const audited = ({ name, weight, targets, revision, body }: SharedPatchRow): obj
   bytes: Buffer.byteLength(body),
 })
 
-const readers: MemoryReaders<typeof sharedPatchList.list, SharedPatch> = {
+/** What the order and the search of the list need. */
+type Listed = Pick<SharedPatch, 'id' | 'name' | 'weight' | 'servers' | 'updated_at'>
+const readers: MemoryReaders<typeof sharedPatchList.list, Listed> = {
   sort: {
     name: (p) => p.name,
     weight: (p) => p.weight,
@@ -122,13 +133,25 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     return given.operations.read(db, undo ?? rolled.operation_id)
   }
 
+  const numbersOf = (
+    patch: Pick<Head, 'targets' | 'revision'>,
+    all: readonly TargetServer[],
+    held: readonly Held[],
+  ): SharedPatch['servers'] => {
+    const states = statesOf(patch, all, held)
+    const current = states.filter(({ state }) => state === 'current').length
+    return {
+      targets: states.filter(({ state }) => state !== 'extra').length,
+      current,
+      behind: states.length - current,
+    }
+  }
   const shown = async (
     who: For,
     row: SharedPatchRow,
-    all: { servers: readonly TargetServer[]; held: readonly Held[] },
+    servers?: SharedPatch['servers'],
   ): Promise<SharedPatch> => {
     const { id, name, weight, targets, variables, revision, version } = row
-    const states = statesOf(row, all.servers, all.held)
     const [last] = await store.rollOuts(db, id, 1)
     const operation = last && (await newestOperation(last))
     return {
@@ -139,11 +162,8 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       variables,
       targets,
       revision,
-      servers: {
-        targets: states.filter(({ state }) => state !== 'extra').length,
-        current: states.filter(({ state }) => state === 'current').length,
-        behind: states.filter(({ state }) => state !== 'current').length,
-      },
+      servers:
+        servers ?? numbersOf(row, await store.servers(db), await store.held(db, { patch: id })),
       last_roll_out: last
         ? {
             operation_id: last.operation_id,
@@ -168,11 +188,6 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       updated_at: row.updated_at.toISOString(),
     }
   }
-  const everything = async () => ({
-    servers: await store.servers(db),
-    held: await store.held(db),
-  })
-
   /** @throws Problem invalid with the line, or with the servers without a value */
   const demandUsable = async (who: For, wanted: Definition): Promise<void> => {
     if (wanted.body.includes(patchMask)) {
@@ -196,20 +211,32 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       who: For,
       query: Input<typeof sharedPatchList>['query'],
     ): Promise<Page<SharedPatch>> {
-      const all = await everything()
+      const servers = await store.servers(db)
+      const held = Map.groupBy(await store.held(db), (row) => row.patch_id)
+      const all = (await store.heads(db)).map((patch) => ({
+        ...patch,
+        servers: numbersOf(patch, servers, held.get(patch.id) ?? []),
+        updated_at: patch.updated_at.toISOString(),
+      }))
+      const page = memoryPage(sharedPatchList.list, all, readers, query)
       const items: SharedPatch[] = []
-      for (const row of await store.all(db)) items.push(await shown(who, row, all))
-      return memoryPage(sharedPatchList.list, items, readers, query)
+      for (const { id, servers: numbers } of page.items) {
+        const row = await store.one(db, id)
+        if (row) items.push(await shown(who, row, numbers))
+      }
+      return { ...page, items }
     },
 
     async get(who: For, id: string): Promise<SharedPatch> {
-      return shown(who, existing(await store.one(db, id), 'shared patch'), await everything())
+      return shown(who, existing(await store.one(db, id), 'shared patch'))
     },
 
     async create(who: For, asked: NewSharedPatch): Promise<SharedPatch> {
       const { caller } = who
       await demandUsable(who, asked)
       const row = await writing(async (tx) => {
+        if ((await store.counted(tx)) >= sharedPatchLimits.patches)
+          throw new Problem('conflict', tooManySharedPatches)
         const made = await store.insert(
           tx,
           {
@@ -228,7 +255,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
         })
         return made
       })
-      return shown({ ...who, caller }, row, await everything())
+      return shown({ ...who, caller }, row)
     },
 
     /** @throws Problem stale also without If-Match, if somebody saves during the checks */
@@ -264,14 +291,14 @@ export function sharedPatches(given: SharedDomainParts): Domain {
         const revision = isNew ? (await store.lastRevision(tx, id)) + 1 : before.revision
         return changed(tx, who.caller, before, wanted, revision)
       })
-      return shown(who, row, await everything())
+      return shown(who, row)
     },
 
     remove: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
       writing(async (tx) => {
         const row = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, row)
-        const verdict = canRemoveSharedPatch((await store.held(tx, id)).length)
+        const verdict = canRemoveSharedPatch((await store.held(tx, { patch: id })).length)
         if (!verdict.ok) throw new Problem('conflict', verdict.reason)
         await store.remove(tx, id)
         await record(tx, caller, {
@@ -284,9 +311,9 @@ export function sharedPatches(given: SharedDomainParts): Domain {
 
     async servers(id: string) {
       const row = existing(await store.one(db, id), 'shared patch')
-      const { servers, held } = await everything()
+      const [servers, rows] = [await store.servers(db), await store.held(db, { patch: id })]
       return {
-        items: statesOf(row, inRollOutOrder(servers), held).map(({ server, held: has, state }) => ({
+        items: statesOf(row, inRollOutOrder(servers), rows).map(({ server, held: has, state }) => ({
           server: { id: server.id, name: server.name },
           cluster:
             server.cluster_id === null || server.cluster_name === null
@@ -302,13 +329,13 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     async ofServer(nodeId: string) {
       await given.servers.forPlan(db, [nodeId])
       const servers = await store.servers(db, [nodeId])
-      const held = await store.held(db)
+      const rows = await store.held(db, { server: nodeId })
       return {
         items: (await store.heads(db)).flatMap((patch) =>
           statesOf(
             patch,
             servers,
-            held.filter((row) => row.server_id === nodeId),
+            rows.filter((row) => row.patch_id === patch.id),
           ).map(({ state, held: has }) => ({
             id: patch.id,
             name: patch.name,

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import * as z from 'zod/mini'
 import type { Targets } from '#contract/shared-patches/shared-patches.ts'
-import type { Db, Tx } from '../../../db/db.ts'
+import { type Db, lock as lockName, type Tx } from '../../../db/db.ts'
 import type { Tables } from '../../../db/tables.gen.ts'
 import { happened } from '../../../history.ts'
 import type { Vault } from '../../../vault/vault.ts'
@@ -68,17 +68,22 @@ export function sharedStore({ vault }: { vault: Vault }) {
     sealed === null ? null : z.parse(SharedLayer, await openJson(on, rolledPlace(serverId), sealed))
 
   return {
-    async all(on: Db | Tx): Promise<SharedPatchRow[]> {
-      const rows = await on.selectFrom('shared_patch').selectAll().orderBy('name').execute()
-      return Promise.all(rows.map((row) => opened(on, row)))
-    },
     /** All of them without their bodies. */
     heads: (on: Db | Tx) =>
       on
         .selectFrom('shared_patch')
-        .select(['id', 'name', 'weight', 'targets', 'revision', 'variables'])
+        .select(['id', 'name', 'weight', 'targets', 'revision', 'variables', 'updated_at'])
         .orderBy('name')
         .execute(),
+    /** The number of patches. Until the transaction ends, no other adds one. */
+    async counted(tx: Tx): Promise<number> {
+      await lockName(tx, 'shared patches')
+      const { n } = await tx
+        .selectFrom('shared_patch')
+        .select(sql<number>`count(*)::int`.as('n'))
+        .executeTakeFirstOrThrow()
+      return n
+    },
     async one(on: Db | Tx, id: string): Promise<SharedPatchRow | undefined> {
       const row = await on
         .selectFrom('shared_patch')
@@ -210,12 +215,13 @@ export function sharedStore({ vault }: { vault: Vault }) {
         .execute(),
 
     /** What servers have, without bodies. */
-    held: (on: Db | Tx, patchId?: string) =>
+    held: (on: Db | Tx, { patch, server }: { patch?: string; server?: string } = {}) =>
       on
         .selectFrom('shared_layer')
         .innerJoin('server', 'server.id', 'shared_layer.server_id')
         .where('server.status', '!=', 'deleted')
-        .$if(patchId !== undefined, (q) => q.where('patch_id', '=', patchId!))
+        .$if(patch !== undefined, (q) => q.where('patch_id', '=', patch!))
+        .$if(server !== undefined, (q) => q.where('server_id', '=', server!))
         .select([
           'shared_layer.server_id',
           'shared_layer.patch_id',

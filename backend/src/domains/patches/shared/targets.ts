@@ -44,15 +44,13 @@ export function stateOf(
   return held && held.revision === revision && isFilledWith(held, server) ? 'current' : 'behind'
 }
 
-/** The servers that a patch concerns, with their states. */
+/** The servers that a patch concerns, with their states. `held`: what servers have of this patch. */
 export function statesOf(
-  patch: Pick<Head, 'id' | 'targets' | 'revision'>,
+  patch: Pick<Head, 'targets' | 'revision'>,
   servers: readonly TargetServer[],
   held: readonly Held[],
 ): { server: TargetServer; held: Held | undefined; state: State }[] {
-  const has = new Map(
-    held.flatMap((row) => (row.patch_id === patch.id ? [[row.server_id, row]] : [])),
-  )
+  const has = new Map(held.map((row) => [row.server_id, row]))
   const isTarget = isTargetOf(patch.targets)
   return servers.flatMap((server) => {
     const row = has.get(server.id)
