@@ -62,7 +62,7 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
   const namesOf = async (on: On, rows: readonly Lists[]): Promise<Names> => {
     const names = new Map<string, string>()
     if (rows.some((row) => row.datacenter_ids.length > 0))
-      for (const { id, code } of await datacenters.names()) names.set(id, code)
+      for (const { id, code } of await datacenters.names(on)) names.set(id, code)
     for (const id of new Set(rows.flatMap((row) => row.cluster_ids))) {
       const cluster = await clusters.find(on, id)
       if (cluster) names.set(id, cluster.name)

@@ -10,9 +10,9 @@ import { startBackend } from '../../testing/backend.ts'
 const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
 const inDays = (days: number) => new Date(backend.clock.now() + days * 86_400_000)
-const silence = (days: number) =>
+const silence = (days: number, more: object = { severities: ['down'] }) =>
   operator.call(silenceCreate, {
-    body: { note: 'works', severities: ['down'], ends_at: inDays(days).toISOString() },
+    body: { note: 'works', ends_at: inDays(days).toISOString(), ...more },
   })
 
 test('a silence that begins at once lasts no longer than others', async () => {
@@ -22,12 +22,34 @@ test('a silence that begins at once lasts no longer than others', async () => {
   expect((await silence(365)).status).toBe(201)
 })
 
+test('as many silences of a datacenter as there are connections to the database are saved', async () => {
+  const { id } = await backend.platform.db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'FRA',
+      city_name: 'Frankfurt',
+      index: 7,
+      created_at: inDays(0),
+      updated_at: inDays(0),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const made = await Promise.all(
+    Array.from({ length: backend.platform.pool.options.max }, () =>
+      silence(1, { datacenter_ids: [id] }),
+    ),
+  )
+  expect(made.map((one) => one.status)).toEqual(made.map(() => 201))
+  await backend.platform.db.deleteFrom('silence').execute()
+})
+
 test('silences that have not ended have a largest number', async () => {
   const at = inDays(0)
   await backend.platform.db
     .insertInto('silence')
     .values(
-      Array.from({ length: mostSilences - 2 }, () => ({
+      Array.from({ length: mostSilences - 1 }, () => ({
         note: 'works',
         severities: ['down'],
         kinds: [],

@@ -16,5 +16,5 @@ export interface Datacenters {
    */
   readonly find: (on: Db | Tx, id: string) => Promise<DatacenterName | null>
   /** All datacenters, by code. */
-  readonly names: () => Promise<DatacenterName[]>
+  readonly names: (on?: Db | Tx) => Promise<DatacenterName[]>
 }

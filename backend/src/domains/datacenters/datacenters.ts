@@ -104,7 +104,7 @@ const sentence = 'Enter both latitude and longitude, or neither'
 
 export const datacenters = ({ db }: Pick<Platform, 'db'>): Datacenters => ({
   find: async (on, id) => (await store.hold(on, id)) ?? null,
-  names: () => store.all(db),
+  names: (on = db) => store.all(on),
 })
 
 interface CallParts extends Platform {

@@ -13,8 +13,8 @@ export type NewDatacenter = Omit<
  * All datacenters. A provider has tens of them, and other domains count their contents, so sorting
  * and searching happen in memory.
  */
-export const all = (db: Db): Promise<DatacenterRow[]> =>
-  db.selectFrom('datacenter').selectAll().orderBy('code').execute()
+export const all = (on: Db | Tx): Promise<DatacenterRow[]> =>
+  on.selectFrom('datacenter').selectAll().orderBy('code').execute()
 
 export const get = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).executeTakeFirst()

@@ -158,7 +158,9 @@ export function racks(parts: RackParts): Domain {
         if (!rack) throw new Problem('not_found', noRack, { rack_id: noRack })
         const server = await locked(tx, id, ifMatch)
         if (server.datacenter_id !== rack.datacenter_id) {
-          const code = (await datacenters.names()).find((d) => d.id === server.datacenter_id)?.code
+          const code = (await datacenters.names(tx)).find(
+            (d) => d.id === server.datacenter_id,
+          )?.code
           const sentence = elsewhere(nameOf(server), code, rack)
           throw new Problem('conflict', sentence, { rack_id: sentence })
         }
