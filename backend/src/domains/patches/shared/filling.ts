@@ -78,15 +78,17 @@ export function filling({ read }: Pick<Platform, 'read'>) {
         })
     },
 
-    /** Fills the patch for each server. `facts`: of the same servers. */
+    /**
+     * Fills the patch for each server. `facts`: of the same servers. `links`: those of texts that
+     * were read before. Servers with the same values get the same text, whose links are read once.
+     */
     async fillFor(
       { name, weight, body }: Omit<Definition, 'targets'>,
       revision: number,
       servers: readonly TargetServer[],
       facts: ReadonlyMap<string, ServerFacts>,
+      links = new Map<string, string[]>(),
     ): Promise<FilledFor[]> {
-      // Servers with the same values get the same text, whose links are read once.
-      const links = new Map<string, string[]>()
       const filled: FilledFor[] = []
       for (const server of servers) {
         const { address, link } = facts.get(server.id)!

@@ -7,7 +7,7 @@ import {
   type sharedPatchRollOut,
   type sharedPatchUndo,
 } from '#contract/shared-patches/shared-patches.ts'
-import { inTransaction, type Tx } from '../../../db/db.ts'
+import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { type Caller, callerName } from '../../../http/caller.ts'
 import { existing, type Versions } from '../../../http/tags.ts'
 import type { NewStep } from '../../operations/api.ts'
@@ -16,19 +16,22 @@ import type { SharedParts } from './parts.ts'
 import { demandFew } from './previewing.ts'
 import type { RolledServer, SharedPatchRow, SharedStore } from './store.ts'
 import { layerOf } from '../sets.ts'
-import { inRollOutOrder, statesOf, type TargetServer } from './targets.ts'
+import { inRollOutOrder, type State, statesOf, type TargetServer } from './targets.ts'
 
 /** Queue of shared patches; the key is the patch's id. */
 export const sharedPatchQueue = 'shared-patch'
 export const stepOf = (serverId: string): string => `roll-out/${serverId}`
+/** The patch was changed between a check and the transaction that relies on it. */
+export const changedSince =
+  'Somebody else has changed this object since you opened it. Load it again.'
 
 /** @throws Problem operation_running while a roll-out of the patch runs */
 export async function demandIdle(
   { operations }: Pick<SharedParts, 'operations'>,
-  tx: Tx,
+  on: Db | Tx,
   { id, name }: Pick<SharedPatchRow, 'id' | 'name'>,
 ): Promise<void> {
-  const [open] = await operations.open(tx, 'shared_patch', id)
+  const [open] = await operations.open(on, 'shared_patch', id)
   if (open) throw new Problem('operation_running', sharedPatchRefusals.busy(name))
 }
 
@@ -107,39 +110,75 @@ export function rolling(parts: SharedParts) {
     return { operation }
   }
 
+  /**
+   * The servers that a roll-out changes, of those that are named if some are. @throws Problem
+   * transition_refused, invalid
+   */
+  const concernedBy = async (
+    on: Db | Tx,
+    patch: SharedPatchRow,
+    node_ids: readonly string[] | undefined,
+  ): Promise<{ server: TargetServer; state: State }[]> => {
+    const held = await store.held(on, { patch: patch.id })
+    const states = statesOf(patch, await store.servers(on), held)
+    const chosen = node_ids && new Set(node_ids)
+    const strange = node_ids?.find((one) => !states.some(({ server }) => server.id === one))
+    if (strange !== undefined)
+      throw new Problem(
+        'transition_refused',
+        `${patch.name} is not for the server ${strange}: change its targets first`,
+      )
+    const concerned = states.filter(
+      ({ server, state }) => state !== 'current' && (chosen?.has(server.id) ?? true),
+    )
+    if (concerned.length === 0)
+      throw new Problem(
+        'transition_refused',
+        states.length === 0
+          ? sharedPatchRefusals.noServer(patch.name)
+          : sharedPatchRefusals.allCurrent,
+      )
+    demandFew(concerned)
+    return concerned
+  }
+  /** The patch, filled for each server that is behind. `links`: those of texts, once read. */
+  const filledFor = async (
+    on: Db | Tx,
+    patch: SharedPatchRow,
+    concerned: Awaited<ReturnType<typeof concernedBy>>,
+    links: Map<string, string[]>,
+  ) => {
+    const getting = concerned.flatMap(({ server, state }) => (state === 'behind' ? [server] : []))
+    const facts = await servers.forPlan(
+      on,
+      getting.map((one) => one.id),
+    )
+    const byId = new Map(facts.map((one) => [one.id, one]))
+    return filling.fillFor(patch, patch.revision, getting, byId, links)
+  }
+
   return {
     /**
      * @throws Problem not_found, stale, invalid with the names of servers without a value,
      * operation_running, transition_refused if no server is behind, held_by_files
      */
-    rollOut: (
+    rollOut: async (
       caller: Caller,
       id: string,
       { node_ids, canary_id, in_window, confirmed_loss }: Input<typeof sharedPatchRollOut>['body'],
       ifMatch?: Versions,
-    ): Promise<{ operation: Operation }> =>
-      inTransaction(db, async (tx) => {
+    ): Promise<{ operation: Operation }> => {
+      // To read what is filled in takes seconds for many servers, and other requests wait for the
+      // row of the patch, each with a connection of the pool. So no transaction waits for it.
+      const links = new Map<string, string[]>()
+      const known = existing(await store.one(db, id), 'shared patch', ifMatch)
+      await demandIdle(parts, db, known)
+      await filledFor(db, known, await concernedBy(db, known, node_ids), links)
+      return inTransaction(db, async (tx) => {
         const patch = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, patch)
-        const states = statesOf(patch, await store.servers(tx), await store.held(tx, { patch: id }))
-        const chosen = node_ids && new Set(node_ids)
-        const strange = node_ids?.find((one) => !states.some(({ server }) => server.id === one))
-        if (strange !== undefined)
-          throw new Problem(
-            'transition_refused',
-            `${patch.name} is not for the server ${strange}: change its targets first`,
-          )
-        const concerned = states.filter(
-          ({ server, state }) => state !== 'current' && (chosen?.has(server.id) ?? true),
-        )
-        if (concerned.length === 0)
-          throw new Problem(
-            'transition_refused',
-            states.length === 0
-              ? sharedPatchRefusals.noServer(patch.name)
-              : sharedPatchRefusals.allCurrent,
-          )
-        demandFew(concerned)
+        if (patch.version !== known.version) throw new Problem('stale', changedSince)
+        const concerned = await concernedBy(tx, patch, node_ids)
         const order = inRollOutOrder(concerned.map(({ server }) => server))
         const canary = order.find((one) => one.id === canary_id)
         if (canary_id !== undefined && !canary)
@@ -152,18 +191,7 @@ export function rolling(parts: SharedParts) {
           one === first ? 0 : one.cluster_id === first.cluster_id ? 1 : 2
         const those = order.toSorted((a, b) => inTurn(a) - inTurn(b))
         await demandUnheld(tx, caller, those)
-        const facts = new Map(
-          (
-            await servers.forPlan(
-              tx,
-              those.map((one) => one.id),
-            )
-          ).map((one) => [one.id, one]),
-        )
-        const getting = those.filter((one) =>
-          concerned.some(({ server, state }) => server === one && state === 'behind'),
-        )
-        const filled = await filling.fillFor(patch, patch.revision, getting, facts)
+        const filled = await filledFor(tx, patch, concerned, links)
         demandFilled(filled)
         const after = new Map(
           filled.flatMap((one) => ('layer' in one ? [[one.server.id, one.layer] as const] : [])),
@@ -175,7 +203,8 @@ export function rolling(parts: SharedParts) {
           rolled: await withBefore(store, tx, id, those, (one) => after.get(one.id) ?? null),
           arguments: { in_window, confirmed_loss: [...confirmed_loss] },
         })
-      }),
+      })
+    },
 
     /** @throws Problem not_found, operation_running, transition_refused, held_by_files */
     undo: (

@@ -38,7 +38,7 @@ import { sharedPatchReconciler } from './carrying.ts'
 import { demandFilled, filling } from './filling.ts'
 import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
-import { demandIdle, rolling } from './rolling.ts'
+import { changedSince, demandIdle, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
 import {
   type Head,
@@ -279,11 +279,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = await writing(async (tx) => {
         const before = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         // What is saved must be what was checked.
-        if (before.version !== known.version)
-          throw new Problem(
-            'stale',
-            'Somebody else has changed this object since you opened it. Load it again.',
-          )
+        if (before.version !== known.version) throw new Problem('stale', changedSince)
         const { name, weight, body, targets } = before
         if (isDeepStrictEqual({ name, weight, body, targets }, wanted)) return before
         await demandIdle(parts, tx, before)
