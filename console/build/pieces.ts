@@ -57,7 +57,8 @@ const seldom = /\/(useQueries|queriesObserver)\.js$/
  * first script.
  */
 const together: Readonly<Record<string, RegExp>> = {
-  remedies: /console\/src\/layout\/findings\/(?:FindingMenu|finding-actions|remedies)\.tsx?$/,
+  remedies:
+    /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
 }
 

@@ -7,8 +7,7 @@ import { Time } from '../../ui/table/list-columns.tsx'
 import { type PlainColumn, PlainTable } from '../../ui/table/PlainTable.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
-import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
-import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { ErrorState, SkeletonRows, Stale } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './JoinTokens.module.css'
 import { arrivalsPerPage, arrivalsQuery, arrivalResults } from './tokens.ts'
@@ -61,12 +60,11 @@ const arrivalColumns: readonly PlainColumn<Arrival>[] = [
 /** Machines that announced themselves with a join token, newest first, each with the result. */
 export function Arrivals({ token }: { token: JoinToken }) {
   const [page, setPage] = useState(1)
-  const answer = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...arrivalsQuery(token.id, page),
     placeholderData: keepPreviousData,
     refetchInterval: refusalsMs,
   })
-  const { data, error, refetch } = answer
   if (data === undefined)
     return error === null ? (
       <SkeletonRows rows={3} />
@@ -84,7 +82,7 @@ export function Arrivals({ token }: { token: JoinToken }) {
     )
   return (
     <div className={css['arrivals']}>
-      <StaleOf of={answer} />
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <div className={css['scroll']}>
         <PlainTable
           className={css['tbl']}

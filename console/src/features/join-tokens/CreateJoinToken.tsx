@@ -27,7 +27,6 @@ import { Command } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
-import { Unread } from '../../ui/feedback/Unread.tsx'
 import css from './JoinTokens.module.css'
 import { blank, lifetimes, readForm, type Typed } from './token-form.ts'
 
@@ -116,7 +115,11 @@ export default function CreateJoinToken({
           placeholder="Any number"
         />
       </div>
-      <Unread what="The datacenters" of={datacenters} />
+      {datacenters.data === undefined && datacenters.error && (
+        <Alert tone="danger">
+          The datacenters could not be loaded: {datacenters.error.message}
+        </Alert>
+      )}
       <Choose
         name="datacenter_id"
         label="Datacenter"

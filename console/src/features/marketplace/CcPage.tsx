@@ -5,7 +5,7 @@ import { CallError } from '../../api/client.ts'
 import { useCommands } from '../../layout/search/commands.ts'
 import { paths } from '../../lib/paths.ts'
 import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
-import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
+import { Stale } from '../../ui/feedback/States.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -23,7 +23,7 @@ import css from './Marketplace.module.css'
 /** The page of one commitment. */
 export function CcPage({ id }: { id: string }) {
   const answer = useQuery(ccOne(id))
-  const { data: cc, error } = answer
+  const { data: cc, error, isRefetchError, dataUpdatedAt, refetch } = answer
   if (error instanceof CallError && error.status === 404)
     return (
       <NotFound
@@ -36,7 +36,7 @@ export function CcPage({ id }: { id: string }) {
   if (cc === undefined) return <Pending of={answer} rows={8} />
   return (
     <>
-      <StaleOf of={answer} />
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Shown cc={cc} />
     </>
   )

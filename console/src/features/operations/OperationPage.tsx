@@ -21,7 +21,7 @@ import { paths } from '../../lib/paths.ts'
 import { duration } from '../../lib/time/time.ts'
 import { useNow } from '../../lib/time/use-now.ts'
 import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
-import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
+import { Stale } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { Time } from '../../ui/table/list-columns.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
@@ -30,7 +30,7 @@ import { Facts, PageHeader } from '../../ui/text/Panel.tsx'
 /** One operation with its steps, running or past. */
 export function OperationPage({ id }: { id: string }) {
   const answer = useQuery(operationOne(id))
-  const { data: operation, error } = answer
+  const { data: operation, error, isRefetchError, dataUpdatedAt, refetch } = answer
   if (error instanceof CallError && error.status === 404)
     return (
       <NotFound
@@ -43,7 +43,7 @@ export function OperationPage({ id }: { id: string }) {
   if (operation === undefined) return <Pending of={answer} rows={10} />
   return (
     <>
-      <StaleOf of={answer} />
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Shown operation={operation} />
     </>
   )

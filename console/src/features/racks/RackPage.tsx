@@ -10,7 +10,7 @@ import { navigate } from '../../lib/router.ts'
 import { cx } from '../../ui/cx.ts'
 import { FindingMark } from '../../ui/feedback/FindingMark.tsx'
 import { NotFound, Pending } from '../../ui/feedback/PageStates.tsx'
-import { StaleOf } from '../../ui/feedback/StaleOf.tsx'
+import { Stale } from '../../ui/feedback/States.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -41,9 +41,12 @@ export function RackPage({ id }: { id: string }) {
     )
   if (rack === undefined) return <Pending of={answer} rows={12} />
   if (inside.data === undefined) return <Pending of={inside} rows={12} />
+  const old = inside.isRefetchError ? inside : answer
   return (
     <>
-      <StaleOf of={inside.isRefetchError ? inside : answer} />
+      {old.isRefetchError && (
+        <Stale at={old.dataUpdatedAt} error={old.error} onRetry={() => void old.refetch()} />
+      )}
       <Shown key={rack.id} rack={rack} servers={inside.data.items} />
     </>
   )

@@ -15,8 +15,7 @@ import { paths } from '../../../lib/paths.ts'
 import { sentence, versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
-import { SkeletonRows } from '../../../ui/feedback/States.tsx'
-import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
+import { SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
@@ -81,13 +80,13 @@ interface ClusterPageProps {
  */
 export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   const answer = useQuery(clusterOne(id))
-  const { data: cluster, error } = answer
+  const { data: cluster, error, isRefetchError, dataUpdatedAt, refetch } = answer
   if (error instanceof CallError && error.status === 404)
     return <ClusterNotFound title={error.message} />
   if (cluster === undefined) return <Pending of={answer} rows={10} />
   return (
     <>
-      <StaleOf of={answer} />
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Shown key={id} cluster={cluster} tab={clusterTabs.find((t) => t === tab)} {...rest} />
     </>
   )

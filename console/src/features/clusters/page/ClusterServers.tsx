@@ -6,8 +6,7 @@ import type { ListedServer } from '#contract/servers/servers.ts'
 import { everyServerOf } from '../../../api/every.ts'
 import { paths } from '../../../lib/paths.ts'
 import { versionShown } from '../../../lib/text.ts'
-import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
-import { Empty } from '../../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { configurationSaid, contactSaid, nodeSaid } from '../cluster-state.ts'
@@ -119,8 +118,10 @@ const briefColumns = rowColumns.filter(
 
 /** The servers of a cluster and their state. `brief`: beside other panels, with fewer columns. */
 export function ClusterServers({ cluster, brief = false }: { cluster: Cluster; brief?: boolean }) {
-  const answer = useQuery(everyServerOf(cluster.id))
-  const { data, error, refetch } = answer
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(
+    everyServerOf(cluster.id),
+  )
+  const onRetry = () => void refetch()
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
     const { upgrade } = cluster
@@ -145,8 +146,8 @@ export function ClusterServers({ cluster, brief = false }: { cluster: Cluster; b
       rowName={(r) => r.name}
       href={(r) => paths.server(r.node_id)}
       error={error}
-      onRetry={() => void refetch()}
-      notice={<StaleOf of={answer} />}
+      onRetry={onRetry}
+      notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
       grows
       empty={<Empty title="No servers" />}
     />

@@ -18,7 +18,6 @@ import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
-import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { confirmedOf, findingSaid, firstDisk, troubledLast } from '../create/choice.ts'
 import { DisksToWipe } from '../create/DisksToWipe.tsx'
 import { diskLine } from '../create/ServerRow.tsx'
@@ -114,7 +113,7 @@ export default function ReplaceServer({
         The creation continues with the replacement server. {server.name} is reset if it has a
         configuration, and becomes free.
       </p>
-      <Unread what="The free servers" of={answer} />
+      {answer.data === undefined && answer.error && <Pending of={answer} boxed={false} />}
       {answer.data !== undefined && options.length === 0 ? (
         <Alert tone="warn">
           No other server of {cluster.datacenter.code} may join a cluster now.

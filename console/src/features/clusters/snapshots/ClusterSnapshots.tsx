@@ -25,8 +25,7 @@ import { curlOf } from '../../../lib/shell.ts'
 import { exact } from '../../../lib/time/time.ts'
 import { memory } from '../../../lib/units.ts'
 import { type Action, both, confirm } from '../../../ui/actions.ts'
-import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
-import { Empty } from '../../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
@@ -190,11 +189,11 @@ const perPage = 50
 /** The snapshots of a cluster's etcd and their schedule. */
 export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
   const [page, setPage] = useState(1)
-  const answer = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...query(snapshotList, { query: { cluster: cluster.id, page, per_page: perPage } }),
     placeholderData: keepPreviousData,
   })
-  const { data, error, refetch } = answer
+  const onRetry = () => void refetch()
   const schedule = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   const actions: Action[] = [
     ...changeActions(cluster, ['snapshot']),
@@ -223,8 +222,8 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
           rowName={(s) => `the snapshot of ${timeOf(s)}`}
           actions={(s) => snapshotActions(s, cluster)}
           error={error}
-          onRetry={() => void refetch()}
-          notice={<StaleOf of={answer} />}
+          onRetry={onRetry}
+          notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
           onFirstPage={(data?.total ?? 0) > 0 && (() => setPage(1))}
           foot={
             data !== undefined &&

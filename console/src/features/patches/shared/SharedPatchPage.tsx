@@ -13,7 +13,7 @@ import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
 import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
-import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
+import { Stale } from '../../../ui/feedback/States.tsx'
 import { Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { CodeEditor } from '../../../ui/inputs/CodeEditor.tsx'
@@ -46,7 +46,7 @@ interface SharedPatchPageProps {
 /** The page of one shared patch. */
 export function SharedPatchPage({ id, ...rest }: SharedPatchPageProps) {
   const answer = useQuery(sharedPatchQuery(id))
-  const { data: patch, error } = answer
+  const { data: patch, error, isRefetchError, dataUpdatedAt, refetch } = answer
   if (error instanceof CallError && error.status === 404)
     return (
       <NotFound
@@ -59,7 +59,7 @@ export function SharedPatchPage({ id, ...rest }: SharedPatchPageProps) {
   if (patch === undefined) return <Pending of={answer} rows={10} />
   return (
     <>
-      <StaleOf of={answer} />
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Shown patch={patch} {...rest} />
     </>
   )

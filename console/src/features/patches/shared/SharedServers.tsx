@@ -5,8 +5,7 @@ import { hasEnded, type Operation } from '#contract/operations.ts'
 import type { SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
 import { paths } from '../../../lib/paths.ts'
 import { atRest } from '../../../lib/phases.ts'
-import { StaleOf } from '../../../ui/feedback/StaleOf.tsx'
-import { Empty, ErrorState } from '../../../ui/feedback/States.tsx'
+import { Empty, ErrorState, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { Select } from '../../../ui/inputs/Choices.tsx'
 import { Search } from '../../../ui/inputs/Search.tsx'
@@ -130,7 +129,15 @@ export function SharedServers({
         rowKey={({ server }) => server.id}
         rowName={({ server }) => server.name}
         href={({ server }) => paths.server(server.id)}
-        notice={<StaleOf of={answer} />}
+        notice={
+          answer.isRefetchError && (
+            <Stale
+              at={answer.dataUpdatedAt}
+              error={answer.error}
+              onRetry={() => void answer.refetch()}
+            />
+          )
+        }
         filtered={wanted !== '' || only !== 'all'}
         onReset={() => {
           setQ('')

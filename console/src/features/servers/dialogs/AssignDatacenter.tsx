@@ -13,8 +13,8 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
-import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
+import { Button } from '../../../ui/inputs/Button.tsx'
 import { type BulkDialog, type ItemResult, namesOf, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
 
@@ -29,8 +29,7 @@ const { Choose } = fieldsFor<{ datacenter: string }>()
  */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const { close } = useDialog()
-  const answer = useQuery(everyDatacenter)
-  const { data: datacenters } = answer
+  const { data: datacenters, error: unknown, refetch } = useQuery(everyDatacenter)
   // The servers as they were when the dialog opened, because the list behind the dialog keeps
   // updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
@@ -103,7 +102,6 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
           plural="can’t be moved, and stay selected"
         />
       )}
-      <Unread what="The datacenters" of={answer} />
       {able.length > 1 && <p className="fs13 t2">{namesOf(able)}</p>}
       <Choose
         name="datacenter"
@@ -119,6 +117,18 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
           { value: none, text: 'None' },
         ]}
       />
+      {datacenters === undefined && unknown && (
+        <Alert
+          tone="danger"
+          action={
+            <Button size="small" onClick={() => void refetch()}>
+              Try again
+            </Button>
+          }
+        >
+          {unknown.message}
+        </Alert>
+      )}
     </FormDialog>
   )
 }

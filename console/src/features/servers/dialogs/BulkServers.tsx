@@ -27,7 +27,6 @@ import { navigate } from '../../../lib/router.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { exact } from '../../../lib/time/time.ts'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
-import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
@@ -189,7 +188,18 @@ function Planned({
           />
         </>
       )}
-      {isUpgrade && <Unread what="The versions of Talos" of={versions} />}
+      {versions.error && (
+        <Alert
+          tone="danger"
+          action={
+            <Button size="small" onClick={() => void versions.refetch()}>
+              Try again
+            </Button>
+          }
+        >
+          {reasonOf(versions.error)}
+        </Alert>
+      )}
       {isTooMany && <Alert tone="danger">{tooManyServers}.</Alert>}
       {error && (
         <Alert
