@@ -23,8 +23,41 @@ const programs = {
 } as const
 type Program = keyof typeof programs
 
-/** Removals by minor: 31 for 1.31. */
+/** Removals by minor: 31 for 1.31. Those of 30 are of 1.30 and before, which people still copy. */
 const removals: Readonly<Record<number, Removals>> = {
+  30: {
+    featureGates: [
+      'CSIMigration',
+      'CSIStorageCapacity',
+      'CronJobTimeZone',
+      'DaemonSetUpdateSurge',
+      'DownwardAPIHugePages',
+      'DynamicKubeletConfig',
+      'EndpointSlice',
+      'EphemeralContainers',
+      'ExpandCSIVolumes',
+      'ExpandInUsePersistentVolumes',
+      'ExpandPersistentVolumes',
+      'GenericEphemeralVolume',
+      'IPv6DualStack',
+      'IdentifyPodOS',
+      'IndexedJob',
+      'KubeletCredentialProviders',
+      'LegacyServiceAccountTokenNoAutoGeneration',
+      'MixedProtocolLBService',
+      'NetworkPolicyEndPort',
+      'NetworkPolicyStatus',
+      'PodOverhead',
+      'PodSecurity',
+      'ProbeTerminationGracePeriod',
+      'SeccompDefault',
+      'ServiceLBNodePortControl',
+      'ServiceTopology',
+      'StatefulSetMinReadySeconds',
+      'SuspendJob',
+      'TTLAfterFinished',
+    ],
+  },
   31: {
     featureGates: [
       'APIPriorityAndFairness',
@@ -162,6 +195,18 @@ const removals: Readonly<Record<number, Removals>> = {
       'kube-controller-manager': ['concurrent-service-syncs'],
     },
   },
+}
+
+/** Feature gates and flags of a program that this minor and those before it have removed. */
+export function removedUpTo(
+  minor: number,
+  program: Program,
+): { readonly gates: ReadonlySet<string>; readonly flags: ReadonlySet<string> } {
+  const past = Object.entries(removals).flatMap(([of, one]) => (Number(of) <= minor ? [one] : []))
+  return {
+    gates: new Set(past.flatMap((one) => one.featureGates ?? [])),
+    flags: new Set(past.flatMap((one) => one.flags?.[program] ?? [])),
+  }
 }
 
 function factsIn(config: string): Facts | undefined {

@@ -134,6 +134,16 @@ function kubeletLabels(node: TreeNode): string[] {
 /** What our reader refuses although Talos's reader of manifests (Kubernetes's YAML) takes it. */
 const takenByTalos = / not allowed$|^Anchors \(&\), aliases|^The key .* is there twice$/
 
+/** Why Kubernetes refuses labels or annotations of an object, or null. */
+function pairsProblem(node: TreeNode | undefined): string | null {
+  if (node === undefined || (node.is === 'scalar' && node.value === null)) return null
+  if (node.is !== 'map') return 'are no mapping such as team: a'
+  for (const [key, { value }] of node.entries)
+    if (value.is !== 'scalar' || (value.value !== null && typeof value.value !== 'string'))
+      return `have no text at ${key}: write it with quotes`
+  return null
+}
+
 /** The first problem of a manifest's text as Talos reads it, or null. */
 function manifestProblem(text: string): string | null {
   if (text.trim() === '') return 'is empty'
@@ -157,6 +167,10 @@ function manifestProblem(text: string): string | null {
     if (/\{\{|\$\{/.test(name)) return `has the template ${name} in it, and must be rendered first`
     if (!kind.endsWith('List') && name === '')
       return `has an object without metadata.name (${kind})`
+    for (const key of ['labels', 'annotations']) {
+      const problem = pairsProblem(at(root, 'metadata', key))
+      if (problem !== null) return `has ${key} of ${kind} ${name} that ${problem}`
+    }
   }
   return null
 }

@@ -21,6 +21,7 @@ import { kubernetesRules } from './kubernetes.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
 import { networkLimitRules } from './limits/network.ts'
+import { nodeLimitRules } from './limits/nodes.ts'
 import { volumeLimitRules } from './limits/volumes.ts'
 import { linkRules } from './links.ts'
 import { mountRules } from './mounts.ts'
@@ -56,6 +57,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...componentLimitRules,
   ...networkLimitRules,
   ...volumeLimitRules,
+  ...nodeLimitRules,
   ...kernelRules,
   ...addressRules,
   ...documentRules,

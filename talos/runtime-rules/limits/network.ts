@@ -123,7 +123,38 @@ const bondsOf = (config: Configuration) => [
   })),
 ]
 
+/** The port of KubeSpan's tunnels (`pkg/machinery/constants`, `KubeSpanDefaultPort`). */
+const kubeSpan = 51_820
+
+const hasKubeSpan = (config: Configuration): boolean =>
+  config.main.flag('machine', 'network', 'kubespan', 'enabled') ||
+  config.of('KubeSpanConfig').some((document) => document.flag('enabled'))
+
+/** Ports that two tunnels, or a tunnel and KubeSpan, listen on. */
+function* portProblems(config: Configuration): Generator<Hit> {
+  const owners = new Map<number, string>()
+  if (hasKubeSpan(config)) owners.set(kubeSpan, 'KubeSpan')
+  const tunnels = [
+    ...config
+      .interfaces()
+      .map((path) => ({ document: config.main, path: [...path, 'wireguard', 'listenPort'] })),
+    ...config.of('WireguardConfig').map((document) => ({ document, path: ['listenPort'] })),
+  ]
+  for (const { document, path } of tunnels) {
+    const port = document.number(...path) ?? 0
+    const other = owners.get(port)
+    if (other !== undefined)
+      yield {
+        document,
+        path,
+        sentence: `The port ${port} belongs to ${other} already, so the tunnel never comes up`,
+      }
+    if (port !== 0) owners.set(port, 'another tunnel')
+  }
+}
+
 function* peerProblems(config: Configuration): Generator<Hit> {
+  yield* portProblems(config)
   const tunnels = [
     ...config
       .interfaces()
@@ -161,9 +192,6 @@ const opens = (rule: Report, port: number): boolean =>
     const [first = Number.NaN, last = first] = text.split('-').map(Number)
     return first <= port && port <= last
   })
-
-/** The port of KubeSpan's tunnels (`pkg/machinery/constants`, `KubeSpanDefaultPort`). */
-const kubeSpan = 51_820
 
 export const networkLimitRules: readonly RuntimeRule[] = [
   {
@@ -253,7 +281,7 @@ export const networkLimitRules: readonly RuntimeRule[] = [
   {
     id: 'tunnel-peers',
     source:
-      'WireGuard whitepaper, 2, "Cryptokey Routing": an address belongs to one peer; Linux drivers/net/wireguard/allowedips.c',
+      'WireGuard whitepaper, 2, "Cryptokey Routing": an address belongs to one peer; udp(7), EADDRINUSE; Linux drivers/net/wireguard/allowedips.c',
     level: 'warn',
     find: peerProblems,
   },
@@ -263,24 +291,20 @@ export const networkLimitRules: readonly RuntimeRule[] = [
       'Talos internal/app/machined/pkg/controllers/network/nftables_chain_config.go: in block mode only lo, siderolink, kubespan, answers and ICMP pass; k8stemplates/flannel.go: VXLAN on port 4789',
     level: 'warn',
     *find(config) {
-      const { main } = config
       const action = config
         .of('NetworkDefaultActionConfig')
         .find((document) => document.text('ingress') === 'block')
       if (action === undefined) return
       const rules = config.of('NetworkRuleConfig')
       const isOpen = (port: number): boolean => rules.some((rule) => opens(rule, port))
-      const hasKubeSpan =
-        main.flag('machine', 'network', 'kubespan', 'enabled') ||
-        config.of('KubeSpanConfig').some((document) => document.flag('enabled'))
       const vxlan = config.of('KubeFlannelCNIConfig')[0]?.number('backendPort') ?? 4789
       const hit = (sentence: string): Hit => ({ document: action, path: ['ingress'], sentence })
-      if (hasKubeSpan && !isOpen(kubeSpan))
+      if (hasKubeSpan(config) && !isOpen(kubeSpan))
         yield hit(
           `No firewall rule opens UDP ${kubeSpan}, so only servers that this one calls first reach it by KubeSpan`,
         )
       // A worker doesn't know the network plugin.
-      else if (!hasKubeSpan && config.hasFlannel && !config.isWorker && !isOpen(vxlan))
+      else if (!hasKubeSpan(config) && config.hasFlannel && !config.isWorker && !isOpen(vxlan))
         yield hit(
           `No firewall rule opens UDP ${vxlan} (VXLAN of Flannel), so pods of different servers don’t reach each other`,
         )

@@ -6,7 +6,63 @@ const kubeletArgs = (text: string): string => `machine: {kubelet: {extraArgs: {$
 const args = (section: string, text: string): string =>
   `cluster: {${section}: {extraArgs: {${text}}}}`
 
+const mount = (text: string): string =>
+  `machine: {kubelet: {extraMounts: [{destination: /var/lib/a, source: /var/lib/a, ${text}}]}}`
+const pod = (name: string, containers: string): string =>
+  `machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [${containers}]}}]}`
+const volume = (section: string, mountPath: string): string =>
+  `cluster: {${section}: {extraVolumes: [{hostPath: /var/x, mountPath: ${mountPath}}]}}`
+
 export const casesOfLimits: Cases = {
+  'static-pod-form': {
+    bad: [
+      pod('a', ''),
+      pod('A_b', '{name: a, image: b}'),
+      pod('a', '{name: a}'),
+      pod('a', '{name: a, image: b}, {name: a, image: c}'),
+    ],
+    good: [pod('nginx.a', '{name: a, image: b}, {name: c, image: d}')],
+  },
+  'kubelet-mount-type': {
+    bad: [mount('type: bind'), mount('options: [rshared, rw]'), mount('type: none, options: [rw]')],
+    good: [mount('type: bind, options: [bind, rshared, rw]'), mount('options: [rbind, ro]')],
+  },
+  'kubelet-mount-twice': {
+    bad: ['/var/lib/a', '/var/lib/a/', '/var/lib/a'].map((destination) =>
+      mount(
+        `options: [bind]}, {destination: ${destination}, source: /var/mnt/b, type: bind, options: [bind]`,
+      ),
+    ),
+    good: [mount('options: [bind]}, {destination: /var/b, source: /var/b, options: [bind]')],
+  },
+  'volume-of-talos': {
+    bad: [
+      volume('apiServer', '/system/secrets/kubernetes/kube-apiserver'),
+      volume('apiServer', '/var/log/audit/kube/'),
+      volume('scheduler', '/system/config/kubernetes/kube-scheduler'),
+    ],
+    good: [volume('apiServer', '/var/lib/x')],
+  },
+  'removed-from-kubernetes': {
+    bad: [
+      args('apiServer', 'feature-gates: "TTLAfterFinished=true,MutatingAdmissionPolicy=true"'),
+      args('scheduler', 'feature-gates: EphemeralContainers=true'),
+      kubelet('featureGates: {AppArmor: true}'),
+      args('apiServer', 'cloud-config: /etc/cloud.conf'),
+    ],
+    good: [
+      args('apiServer', 'feature-gates: MutatingAdmissionPolicy=true'),
+      kubelet('featureGates: {NodeSwap: true}'),
+    ],
+  },
+  'sysctl-harmful': {
+    bad: [
+      'kernel.modules_disabled: "1"',
+      'net.bridge.bridge-nf-call-iptables: "0"',
+      'net/bridge/bridge-nf-call-ip6tables: "0"',
+    ].map((text) => `machine: {sysctls: {${text}}}`),
+    good: ['machine: {sysctls: {net.bridge.bridge-nf-call-iptables: "1"}}'],
+  },
   'kubelet-range': {
     bad: [
       'maxPods: -1',

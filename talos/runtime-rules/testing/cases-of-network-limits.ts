@@ -88,13 +88,17 @@ export const casesOfNetworkLimits: Cases = {
   },
   'tunnel-peers': {
     bad: [
+      `machine: {network: {kubespan: {enabled: true}}}\n---\n${documents(`kind: WireguardConfig\nname: wg0\nlistenPort: 51820\nprivateKey: ${key(1)}`)}`,
       tunnel([2, '10.5.0.0/24'], [3, '10.5.0.0/24']),
       tunnel([2, '10.5.0.0/24'], [2, '10.6.0.0/24']),
       interfaces(
         `{interface: wg0, wireguard: {privateKey: ${key(1)}, peers: [{publicKey: ${key(2)}, allowedIPs: [10.5.0.0/24]}, {publicKey: ${key(3)}, allowedIPs: [10.5.0.0/24]}]}}`,
       ),
     ],
-    good: [tunnel([2, '10.5.0.0/24'], [3, '10.6.0.0/24'])],
+    good: [
+      tunnel([2, '10.5.0.0/24'], [3, '10.6.0.0/24']),
+      documents(`kind: WireguardConfig\nname: wg0\nlistenPort: 51820\nprivateKey: ${key(1)}`),
+    ],
   },
   'pods-behind-firewall': {
     bad: [

@@ -305,8 +305,11 @@ export const cases: Cases = {
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: {{ .Release.Name }}"}]}',
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: \\"{{ .Release.Name }}\\"}"}]}',
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: Secret\\nmetadata: {}"}]}',
+      'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: Namespace\\nmetadata: {name: a, labels: {gpu: true}}"}]}',
+      'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: Namespace\\nmetadata:\\n  name: a\\n  labels:\\n    enforce=privileged"}]}',
     ],
     good: [
+      'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: Namespace\\nmetadata: {name: a, labels: {gpu: \\"true\\"}}"}]}',
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: a}\\n---\\n# nothing\\n"}]}',
       // Talos takes anchors and equal keys, and a text that our reader can't take isn't judged.
       'cluster: {inlineManifests: [{name: a, contents: "apiVersion: v1\\nkind: &k ConfigMap\\nmetadata: {name: a, name: b}"}]}',
