@@ -3,18 +3,40 @@ import { sql } from 'kysely'
 import { patchCreate, patchGet, patchUpdate } from '#contract/patches.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import type { Reader } from '../../reading/reader.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
 
 const rounds = 200
 const writers = 20
 
-const backend = await startBackend()
+/** What the reading thread was asked. */
+const asked: string[] = []
+const backend = await startBackend({
+  reading:
+    (read): Reader =>
+    (who, name, ...given) => {
+      asked.push(name)
+      return read(who, name, ...given)
+    },
+})
 const { db } = backend.platform
 const operator = await backend.signIn({ role: 'operator' })
 const bodyOf = (value: string) => `machine:\n  sysctls:\n    vm.swappiness: "${value}"\n`
 /** Takes the reader long. */
 const longBody = `machine:\n  sysctls:\n${Array.from({ length: 2_000 }, (_, i) => `    net.core.n${i}: "1"\n`).join('')}`
+
+test('a patch that was checked is stored with a server without reading it in the transaction', async () => {
+  const { patches } = backend.domains
+  const id = await buildServer(backend)
+  const patch = { name: 'joins', weight: 500, labels: {}, body: bodyOf('60') }
+  expect(await patches.check(patch.body)).toEqual([])
+  asked.length = 0
+  await inTransaction(db, (tx) => patches.createIn(tx, system, id, patch))
+  expect(asked).toEqual([])
+  expect(await patches.ofServer(db, id)).toEqual([patch])
+})
 
 test(
   'a writer whose body is stored is not refused, although the queue of the reader is full at that moment',

@@ -1,4 +1,5 @@
 /** Changes of patches. The resulting configuration is checked first, and saved together with them. */
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import { canChangePatch, type NewPatch, type Patch, problemSentence } from '#contract/patches.ts'
@@ -21,6 +22,9 @@ import { audited, type PatchChange, type PatchRow } from './store.ts'
 /** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
+
+/** Bodies that were checked lately: more than a cluster that is made has servers. */
+const mostChecked = 1_000
 
 const demandWritable = (patchId: string): void =>
   demand(canChangePatch({ read_only: isSystemLayer(patchId) }), 'patch_read_only')
@@ -57,13 +61,36 @@ export function writing({
   servers,
   configurations,
 }: PatchParts): Writing & Pick<Patches, 'check' | 'createIn'> {
-  const demandBody = async (who: For, body: string): Promise<void> => {
-    const errors = await read(who, 'check', body)
+  const demandNone = (errors: Awaited<ReturnType<typeof errorsOf>>): void => {
     const [first] = errors
     if (first)
       throw new Problem('invalid', problemSentence(first), {
         body: errors.slice(0, 20).map(problemSentence).join('\n'),
       })
+  }
+  const errorsOf = (who: For, body: string) => read(who, 'check', body)
+  const demandBody = async (who: For, body: string): Promise<void> =>
+    demandNone(await errorsOf(who, body))
+
+  const checking = async (body: string) => {
+    const errors = await errorsOf(ours, body)
+    return { errors, links: errors.length === 0 ? await read(ours, 'links', body) : [] }
+  }
+  /**
+   * By digest. Patches of servers that join a cluster are checked before the transaction that stores
+   * them, whose locks others wait for; so it has nothing to read.
+   */
+  const checked = new Map<string, ReturnType<typeof checking>>()
+  const lately = (body: string): ReturnType<typeof checking> => {
+    const key = createHash('sha256').update(body).digest('base64')
+    const known = checked.get(key)
+    if (known) return known
+    const [oldest] = checked.keys()
+    if (checked.size >= mostChecked) checked.delete(oldest!)
+    const made = checking(body)
+    checked.set(key, made)
+    made.catch(() => checked.delete(key))
+    return made
   }
 
   const insert = async (
@@ -195,7 +222,7 @@ export function writing({
   }
 
   return {
-    check: async (body) => (await read(ours, 'check', body)).map(problemSentence),
+    check: async (body) => (await lately(body)).errors.map(problemSentence),
 
     async create(caller, nodeId, { confirmed_loss: confirmedLoss, ...patch }) {
       await demandBody({ caller }, patch.body)
@@ -237,8 +264,8 @@ export function writing({
     },
 
     async createIn(tx, caller, nodeId, patch) {
-      await demandBody(ours, patch.body)
-      const links = await read(ours, 'links', patch.body)
+      const { errors, links } = await lately(patch.body)
+      demandNone(errors)
       await orNameTaken(insert(tx, caller, nodeId, patch, links))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
