@@ -99,6 +99,14 @@ function strip(
     })
     return undefined
   }
+  if (mark !== undefined)
+    throw new ConfigError([
+      problemAt(
+        mark,
+        'Talos knows $patch: delete only. A patch adds to a list; to replace the list, delete it in one patch and set it in a later one',
+        [...path, '$patch'].join('.'),
+      ),
+    ])
   const entries: MapNode['entries'] = new Map()
   let removed = false
   for (const [key, entry] of node.entries) {

@@ -39,6 +39,16 @@ test.each([
     '3:22 The marks {{ and }} belong to a template, for example of Helm: write the value in their place',
   ],
   [
+    'a variable of a shell',
+    'machine:\n  network:\n    nameservers: [${DNS}]',
+    '3:18 The mark ${…} belongs to a shell or a template, for example of envsubst: write the value in its place',
+  ],
+  [
+    'a directive that Talos does not have',
+    'machine:\n  network:\n    nameservers:\n      $patch: replace',
+    '4:7 Talos knows $patch: delete only. A patch adds to a list; to replace the list, delete it in one patch and set it in a later one',
+  ],
+  [
     'a conflict of Git',
     'machine:\n<<<<<<< HEAD\n  sysctls: {vm.swappiness: "1"}\n=======\n  sysctls: {vm.swappiness: "2"}\n>>>>>>> other',
     '2:1 A conflict of Git is not resolved: keep one of the two versions, and remove the marks',

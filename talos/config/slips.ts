@@ -173,6 +173,11 @@ const marks: readonly { readonly pattern: RegExp; readonly sentence: string }[] 
       'The marks {{ and }} belong to a template, for example of Helm: write the value in their place',
   },
   {
+    pattern: /[[{,] *\$\{\w+\}/,
+    sentence:
+      'The mark ${…} belongs to a shell or a template, for example of envsubst: write the value in its place',
+  },
+  {
     pattern: /^ +---(?:\s|$)/,
     sentence: 'The mark --- between documents must stand at the beginning of its line',
   },

@@ -18,6 +18,7 @@ import { fileRules } from './files.ts'
 import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
+import { accessLimitRules } from './limits/access.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
 import { networkLimitRules } from './limits/network.ts'
@@ -58,6 +59,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...networkLimitRules,
   ...volumeLimitRules,
   ...nodeLimitRules,
+  ...accessLimitRules,
   ...kernelRules,
   ...addressRules,
   ...documentRules,

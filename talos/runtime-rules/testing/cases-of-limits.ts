@@ -13,7 +13,53 @@ const pod = (name: string, containers: string): string =>
 const volume = (section: string, mountPath: string): string =>
   `cluster: {${section}: {extraVolumes: [{hostPath: /var/x, mountPath: ${mountPath}}]}}`
 
+const swap =
+  '---\napiVersion: v1alpha1\nkind: SwapVolumeConfig\nname: swap\nprovisioning: {minSize: 1GiB, maxSize: 2GiB, diskSelector: {match: "!system_disk"}}\n'
+
 export const casesOfLimits: Cases = {
+  'open-to-everybody': {
+    bad: [
+      args('apiServer', 'authorization-mode: "Node,RBAC,AlwaysAllow"'),
+      kubeletArgs('authorization-mode: AlwaysAllow'),
+      kubeletArgs('anonymous-auth: "true"'),
+    ],
+    good: [
+      args('apiServer', 'authorization-mode: "Node,RBAC"'),
+      kubeletArgs('anonymous-auth: "false", authorization-mode: Webhook'),
+    ],
+  },
+  'swap-refused': {
+    bad: [
+      `${kubelet('failSwapOn: true')}\n${swap}`,
+      `${kubeletArgs('fail-swap-on: "true"')}\n${swap}`,
+      `${kubelet('failSwapOn: true, maxPods: 100')}\n${swap}`,
+    ],
+    good: [kubelet('failSwapOn: true'), `${kubelet('failSwapOn: false')}\n${swap}`],
+  },
+  'domain-of-pods': {
+    bad: [
+      kubelet('clusterDomain: k8s.example.org'),
+      kubeletArgs('cluster-domain: k8s.example.org'),
+      `${kubelet('clusterDomain: cluster.local')}\ncluster: {network: {dnsDomain: a.example.org}}`,
+    ],
+    good: [kubelet('clusterDomain: cluster.local')],
+  },
+  'dns-of-pods': {
+    bad: ['dns.example.org', '10.96.0.10:53', '10.96.0'].map((one) =>
+      kubelet(`clusterDNS: ["${one}"]`),
+    ),
+    good: [kubelet('clusterDNS: [10.96.0.10, 169.254.20.10]')],
+  },
+  'etcd-image-older': {
+    bad: [
+      'gcr.io/etcd-development/etcd:v3.5.21',
+      'registry.k8s.io/etcd:3.5.9-0',
+      'a.example.org:5000/etcd:v3.4.3',
+    ].map((image) => `cluster: {etcd: {image: "${image}"}}`),
+    good: ['registry.k8s.io/etcd:v3.6.5', 'registry.k8s.io/etcd:3.6.5-0'].map(
+      (image) => `cluster: {etcd: {image: "${image}"}}`,
+    ),
+  },
   'static-pod-form': {
     bad: [
       pod('a', ''),

@@ -1,0 +1,120 @@
+/** Settings that open a component to everybody, and settings of a cluster that differ on a server. */
+import { isAddress } from '../../config/formats.ts'
+import { textOf } from '../../config/report.ts'
+import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
+
+const kubelet = ['machine', 'kubelet'] as const
+const isOn = (text: string): boolean => /^(1|t|true)$/i.test(text)
+
+export const accessLimitRules: readonly RuntimeRule[] = [
+  {
+    id: 'open-to-everybody',
+    source:
+      'Kubernetes docs, "Using Node Authorization" and "Kubelet authentication/authorization": AlwaysAllow allows all requests; a flag of the kubelet wins over its configuration, in which Talos sets Webhook (kubelet_spec.go)',
+    level: 'warn',
+    *find({ main }) {
+      const of = (...path: string[]) => ({
+        path,
+        text: [...main.texts(...path).map(({ text }) => text), main.text(...path)].join(','),
+      })
+      const allow = (text: string): boolean =>
+        text.split(',').some((mode) => mode.trim() === 'AlwaysAllow')
+      const server = of('cluster', 'apiServer', 'extraArgs', 'authorization-mode')
+      if (allow(server.text))
+        yield {
+          document: main,
+          path: server.path,
+          sentence:
+            'With AlwaysAllow everybody whom the API server knows, also each pod, may do everything in the cluster',
+        }
+      const mode = of(...kubelet, 'extraArgs', 'authorization-mode')
+      const anonymous = of(...kubelet, 'extraArgs', 'anonymous-auth')
+      for (const { path, is, so } of [
+        { path: mode.path, is: allow(mode.text), so: 'authorization-mode: AlwaysAllow' },
+        {
+          path: anonymous.path,
+          is: main.has(...anonymous.path) && isOn(textOf(main.nearest(anonymous.path))),
+          so: 'anonymous-auth: true',
+        },
+      ])
+        if (is)
+          yield {
+            document: main,
+            path,
+            sentence: `With ${so} the kubelet lets others than the API server read its pods and run commands in them`,
+          }
+    },
+  },
+  {
+    id: 'swap-refused',
+    source:
+      'Kubernetes pkg/kubelet/cm/container_manager_linux.go: "running with swap on is not supported"; Talos kubelet_spec.go sets failSwapOn: false unless it is set',
+    level: 'refuse',
+    *find(config) {
+      const { main } = config
+      const paths = [
+        [...kubelet, 'extraConfig', 'failSwapOn'],
+        [...kubelet, 'extraArgs', 'fail-swap-on'],
+      ]
+      if (config.of('SwapVolumeConfig').length === 0) return
+      for (const path of paths)
+        if (main.has(...path) && isOn(main.text(...path)))
+          yield {
+            document: main,
+            path,
+            sentence: `With ${path.at(-1)}: true the kubelet does not start on a server that has swap (SwapVolumeConfig)`,
+          }
+    },
+  },
+  {
+    id: 'domain-of-pods',
+    source:
+      'Kubernetes pkg/kubelet/network/dns/dns.go: the kubelet writes its domain into the resolv.conf of pods; CoreDNS answers for cluster.network.dnsDomain',
+    level: 'warn',
+    *find({ main }) {
+      const own = main.text('cluster', 'network', 'dnsDomain')
+      for (const path of [
+        [...kubelet, 'extraConfig', 'clusterDomain'],
+        [...kubelet, 'extraArgs', 'cluster-domain'],
+      ])
+        if (main.has(...path) && own !== '' && main.text(...path) !== own)
+          yield {
+            document: main,
+            path,
+            sentence: `Pods look for names in ${main.text(...path)}, and the cluster’s domain is ${own}: they don’t find Services by their short names`,
+          }
+    },
+  },
+  {
+    id: 'dns-of-pods',
+    source:
+      'Kubernetes pkg/kubelet/kubelet.go, NewMainKubelet: an entry of clusterDNS that is no address is logged and left out',
+    level: 'refuse',
+    *find({ main }): Generator<Hit> {
+      for (const { path, text } of main.texts(...kubelet, 'extraConfig', 'clusterDNS'))
+        if (!isAddress(text))
+          yield {
+            document: main,
+            path,
+            sentence: `${quoted(text)} in clusterDNS is no address, so pods get no name server from it`,
+          }
+    },
+  },
+  {
+    id: 'etcd-image-older',
+    source:
+      'etcd CHANGELOG-3.6.md, "Breaking Changes": "etcd will no longer start on data dir created by newer versions"; Talos pkg/machinery/constants, DefaultEtcdVersion (3.6 since 1.12)',
+    level: 'warn',
+    *find({ main }) {
+      const path = ['cluster', 'etcd', 'image']
+      const image = main.text(...path)
+      const older = /:v?(3\.[0-5])\.\d+[^/]*$/.exec(image)?.[1]
+      if (older !== undefined)
+        yield {
+          document: main,
+          path,
+          sentence: `etcd ${older} does not start on the data of etcd 3.6, which Talos runs: leave the image out`,
+        }
+    },
+  },
+]
