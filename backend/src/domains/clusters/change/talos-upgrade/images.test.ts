@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { emptySchematicId, schematicId } from '#talos/schematic/schematic.ts'
+import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from './testing.ts'
 
@@ -53,23 +54,30 @@ describe('extensions, kernel arguments and a rollback', async () => {
     },
   )
 
-  test('kernel arguments are added, and the extensions stay', { timeout: 600_000 }, async () => {
-    const { id } = await world.change(cluster.id, { kind: 'extensions', kernel_args: ['panic=10'] })
-    expect(await world.ended(id)).toMatchObject({ status: 'done' })
-    expect(nodes.map((n) => world.machine(n).kernelCommandLine.includes('panic=10'))).toEqual([
-      true,
-      true,
-    ])
-    expect(world.machine(worker!).schematic).toBe(
-      schematicId({ officialExtensions: ['siderolabs/gvisor'], extraKernelArgs: ['panic=10'] }),
-    )
-    const { items } = (await world.admin.call(clusterExtensions, { params: { id: cluster.id } }))
-      .answer!
-    expect(items.map((s) => [s.name, s.extensions, s.kernel_args])).toEqual([
-      [nodes[0]!.name, [], ['panic=10']],
-      [nodes[1]!.name, ['siderolabs/gvisor'], ['panic=10']],
-    ])
-  })
+  longTest(
+    'kernel arguments are added, and the extensions stay',
+    { timeout: 600_000 },
+    async () => {
+      const { id } = await world.change(cluster.id, {
+        kind: 'extensions',
+        kernel_args: ['panic=10'],
+      })
+      expect(await world.ended(id)).toMatchObject({ status: 'done' })
+      expect(nodes.map((n) => world.machine(n).kernelCommandLine.includes('panic=10'))).toEqual([
+        true,
+        true,
+      ])
+      expect(world.machine(worker!).schematic).toBe(
+        schematicId({ officialExtensions: ['siderolabs/gvisor'], extraKernelArgs: ['panic=10'] }),
+      )
+      const { items } = (await world.admin.call(clusterExtensions, { params: { id: cluster.id } }))
+        .answer!
+      expect(items.map((s) => [s.name, s.extensions, s.kernel_args])).toEqual([
+        [nodes[0]!.name, [], ['panic=10']],
+        [nodes[1]!.name, ['siderolabs/gvisor'], ['panic=10']],
+      ])
+    },
+  )
 
   test(
     'a staged upgrade of the version keeps the image of each server, and one server is rolled back after it',

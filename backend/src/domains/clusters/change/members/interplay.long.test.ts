@@ -12,12 +12,10 @@ import {
 import { operationGet, operationRetry } from '#contract/operations.ts'
 import { type Server, serverRemove } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { longTests } from '../../../../../../tools/testing/length.ts'
-import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
-const world = await clusterWorld({ servers: longTests ? 12 : 3, seed: 'interplay' })
+const world = await clusterWorld({ servers: 12, seed: 'interplay' })
 const { admin } = world
 
 const ready = async (
@@ -65,7 +63,7 @@ describe.concurrent('changes of servers and other requests', () => {
     },
   )
 
-  longTest(
+  test(
     'after a failed growth its servers can be removed, and the cluster can grow with other servers',
     { timeout: 600_000 },
     async () => {
@@ -96,7 +94,7 @@ describe.concurrent('changes of servers and other requests', () => {
     },
   )
 
-  longTest(
+  test(
     'a joining server that dies and is removed by force does not stop the others',
     { timeout: 600_000 },
     async () => {
@@ -128,7 +126,7 @@ describe.concurrent('changes of servers and other requests', () => {
   )
 })
 
-longTest(
+test(
   'a server whose Talos API falls silent before its reset fails the change, stays and runs workload again; a retry drains and removes it',
   { timeout: 600_000 },
   async () => {

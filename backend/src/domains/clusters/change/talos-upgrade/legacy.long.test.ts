@@ -2,18 +2,16 @@ import { expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { hasEnded, operationGet, operationRetry } from '#contract/operations.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { longTests } from '../../../../../../tools/testing/length.ts'
-import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
 // The last test advances the clock of this world, so certificates that are made afterwards are not
 // valid yet for the machines.
-const world = await clusterWorld({ servers: longTests ? 6 : 1, talos: 'v1.12.11' })
+const world = await clusterWorld({ servers: 6, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-longTest(
+test(
   'a version that does not run the Kubernetes of the cluster is refused',
   { timeout: 600_000 },
   async () => {
@@ -60,7 +58,7 @@ test(
   },
 )
 
-longTest(
+test(
   'a server that hangs in an upgrade fails after the time limit and gets the command again in a retry; one that never becomes Ready is rolled back',
   { timeout: 600_000 },
   async () => {
