@@ -14,7 +14,7 @@ import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
-import { counted } from '../words.ts'
+import { counted, someOf } from '../words.ts'
 
 export const sharedPatchLimits = {
   patches: 200,
@@ -350,6 +350,8 @@ export const sharedPatchRefusals = {
   noServer: (name: string) => `${name} is for no server yet: choose its targets first`,
   allCurrent: 'Every one of these servers has this revision already',
   neverRolledOut: (name: string) => `${name} was never rolled out`,
+  noWindow: (clusters: readonly string[]) =>
+    `${someOf(clusters)} ${clusters.length === 1 ? 'has' : 'have'} no maintenance window: set one first, or change the servers at any time`,
   undone: 'The last roll-out was undone already',
 } as const
 

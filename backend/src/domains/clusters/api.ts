@@ -32,6 +32,7 @@ export interface ClusterFacts {
   readonly has_control_plane: boolean
   /** Other programs, and other Steelyards, may have objects in a cluster that was taken over. */
   readonly taken_over: boolean
+  readonly has_window: boolean
   /** @throws Problem held_by_files if only other files change the cluster */
   readonly demandUnheld: (caller: Caller) => void
   /** VLAN of the workload, or null. */

@@ -39,6 +39,7 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
       talos_version: row.talos_version,
       has_control_plane: row.control_plane_at !== null,
       taken_over: row.taken_over_at !== null,
+      has_window: row.maintenance_window !== null,
       demandUnheld: (caller) => demandUnheld(caller, row),
       vlan_id: row.vlan_id,
       nodes: members

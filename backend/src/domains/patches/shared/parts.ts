@@ -5,6 +5,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
+import type { ClusterFacts } from '../../clusters/api.ts'
 import type { Configurations, LayerStore } from '../../configurations/api.ts'
 import type { Operations } from '../../operations/api.ts'
 import type { Servers } from '../../servers/api.ts'
@@ -20,7 +21,7 @@ export interface SharedDomainParts extends Platform {
     readonly find: (
       on: Tx,
       id: string,
-    ) => Promise<{ readonly demandUnheld: (caller: Caller) => void } | undefined>
+    ) => Promise<Pick<ClusterFacts, 'name' | 'has_window' | 'demandUnheld'> | undefined>
   }
   readonly configurations: Pick<Configurations, 'rehearse' | 'change'>
   readonly operations: Operations

@@ -46,6 +46,17 @@ export function rolling(parts: SharedParts) {
       (await clusters.find(tx, id))?.demandUnheld(caller)
   }
 
+  /** @throws Problem transition_refused if a cluster would never be changed in its window */
+  const demandWindows = async (tx: Tx, those: readonly TargetServer[]) => {
+    const without: string[] = []
+    for (const id of new Set(those.flatMap((one) => one.cluster_id ?? []))) {
+      const cluster = await clusters.find(tx, id)
+      if (cluster && !cluster.has_window) without.push(cluster.name)
+    }
+    if (without.length > 0)
+      throw new Problem('transition_refused', sharedPatchRefusals.noWindow(without))
+  }
+
   const begin = async (
     tx: Tx,
     caller: Caller,
@@ -191,6 +202,7 @@ export function rolling(parts: SharedParts) {
           one === first ? 0 : one.cluster_id === first.cluster_id ? 1 : 2
         const those = order.toSorted((a, b) => inTurn(a) - inTurn(b))
         await demandUnheld(tx, caller, those)
+        if (in_window) await demandWindows(tx, those)
         const filled = await filledFor(tx, patch, concerned, links)
         demandFilled(filled)
         const after = new Map(
@@ -248,6 +260,7 @@ export function rolling(parts: SharedParts) {
         }
         const touched = inRollOutOrder(those)
         await demandUnheld(tx, caller, touched)
+        if (in_window) await demandWindows(tx, touched)
         if (those.length === skipped.size)
           throw new Problem(
             'transition_refused',

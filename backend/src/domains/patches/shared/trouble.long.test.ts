@@ -125,6 +125,19 @@ test('an undo leaves a server that somebody has changed with its reason, undoes 
 })
 
 test('a roll-out waits for the window of the cluster, and a cancel changes nothing', async () => {
+  waiting = await save('waiting', sysctl('20'), {
+    cluster_ids: [clusterB.id],
+    roles: ['worker'],
+  })
+  // Without a window the cluster would never get the patch.
+  const never = await admin.call(sharedPatchRollOut, {
+    params: waiting,
+    body: { in_window: true },
+  })
+  expect([never.status, never.problem?.error]).toEqual([
+    409,
+    `${clusterB.name} has no maintenance window: set one first, or change the servers at any time`,
+  ])
   const day = 86_400_000
   const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
   const window = {
@@ -134,10 +147,6 @@ test('a roll-out waits for the window of the cluster, and a cancel changes nothi
     time_zone: 'UTC',
   }
   await admin.call(clusterWindowSet, { params: { id: clusterB.id }, body: { window } })
-  waiting = await save('waiting', sysctl('20'), {
-    cluster_ids: [clusterB.id],
-    roles: ['worker'],
-  })
   const { id } = await begin(waiting, { in_window: true })
   const step = await world.until(
     async () => (await world.operation(id)).steps[0]!,
