@@ -5,7 +5,6 @@ import type { Operation } from '#contract/operations.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
-import type { ClusterFacts } from '../../clusters/api.ts'
 import type { Configurations, LayerStore } from '../../configurations/api.ts'
 import type { Operations } from '../../operations/api.ts'
 import type { Servers } from '../../servers/api.ts'
@@ -21,7 +20,14 @@ export interface SharedDomainParts extends Platform {
     readonly find: (
       on: Tx,
       id: string,
-    ) => Promise<Pick<ClusterFacts, 'name' | 'has_window' | 'demandUnheld'> | undefined>
+    ) => Promise<
+      | {
+          readonly name: string
+          readonly has_window: boolean
+          readonly demandUnheld: (caller: Caller) => void
+        }
+      | undefined
+    >
   }
   readonly configurations: Pick<Configurations, 'rehearse' | 'change'>
   readonly operations: Operations
