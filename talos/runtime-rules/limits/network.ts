@@ -85,25 +85,15 @@ function portsOf(config: Configuration): Map<string, string> {
   return new Map([...old, ...documents])
 }
 
-/** Documents that give a link an address, or lie on it, with the path of its name. */
+/** Documents that give a link an address. VLANs of a port get their packets before its bond. */
 function* uses(config: Configuration): Generator<Link & { readonly what: string }> {
   for (const document of config.of('LinkConfig'))
     for (const key of ['addresses', 'routes'])
       if (document.has(key)) yield { document, path: [key], name: document.text('name'), what: key }
   for (const document of config.of('DHCPv4Config', 'DHCPv6Config'))
     yield { document, path: ['name'], name: document.text('name'), what: 'DHCP' }
-  for (const document of config.of('VLANConfig'))
-    yield { document, path: ['parent'], name: document.text('parent'), what: 'VLAN' }
   for (const document of config.of('Layer2VIPConfig'))
     yield { document, path: ['link'], name: document.text('link'), what: 'virtual address' }
-  for (const path of config.interfaces())
-    if (config.main.has(...path, 'vlans'))
-      yield {
-        document: config.main,
-        path: [...path, 'vlans'],
-        name: config.main.text(...path, 'interface'),
-        what: 'VLANs',
-      }
 }
 
 /** Bonds, with the path of their settings. */
@@ -115,11 +105,15 @@ const bondsOf = (config: Configuration) => [
       document: config.main,
       path: [...path, 'bond'],
       name: config.main.text(...path, 'interface'),
+      ports: ['interfaces', 'deviceSelectors'].flatMap((key) =>
+        config.main.items(...path, 'bond', key),
+      ).length,
     })),
   ...config.of('BondConfig').map((document) => ({
     document,
     path: [] as string[],
     name: document.text('name'),
+    ports: document.items('links').length,
   })),
 ]
 
@@ -200,11 +194,12 @@ export const networkLimitRules: readonly RuntimeRule[] = [
       'Linux Documentation/networking/bonding.rst, miimon: "A value of zero disables MII link monitoring"; Talos internal/app/machined/pkg/adapters/network/bond_master_spec.go, FillDefaults sets none (siderolabs/talos#10752)',
     level: 'warn',
     *find(config) {
-      for (const { document, path, name } of bondsOf(config)) {
+      for (const { document, path, name, ports } of bondsOf(config)) {
         const isWatched = ['miimon', 'arpInterval'].some(
           (key) => (document.number(...path, key) ?? 0) > 0,
         )
-        if (!isWatched)
+        // A bond of one port is there for its name.
+        if (!isWatched && ports > 1)
           yield {
             document,
             path: [...path, path.length === 0 ? 'bondMode' : 'mode'],
@@ -226,7 +221,7 @@ export const networkLimitRules: readonly RuntimeRule[] = [
           yield {
             document,
             path,
-            sentence: `${name} is a port of ${master}, which takes its packets: ${what} of ${name} can’t work, and belong${what.endsWith('s') ? '' : 's'} to ${master}`,
+            sentence: `${name} is a port of ${master}, which receives its packets, so ${what} of ${name} may not work: Talos refuses the same in the old form. Give ${master} the ${what}`,
           }
       }
     },

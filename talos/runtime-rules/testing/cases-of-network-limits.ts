@@ -40,17 +40,18 @@ export const casesOfNetworkLimits: Cases = {
       documents(bond('bondMode: active-backup\nmiimon: 100')),
       documents(bond('bondMode: active-backup\narpInterval: 100\narpIpTargets: [10.0.0.1]')),
       documents(lacp),
+      documents('kind: BondConfig\nname: bond0\nlinks: [eno1]\nbondMode: active-backup'),
     ],
   },
   'address-on-port': {
     bad: [
       documents(lacp, link('eno1', '')),
       documents(lacp, 'kind: DHCPv4Config\nname: eno2'),
-      documents(lacp, 'kind: VLANConfig\nname: v5\nparent: eno1\nvlanID: 5'),
       documents(lacp, 'kind: Layer2VIPConfig\nname: 10.8.0.9\nlink: eno1'),
     ],
     good: [
       documents(lacp, 'kind: LinkConfig\nname: eno1\nmtu: 9000'),
+      documents(lacp, 'kind: VLANConfig\nname: v5\nparent: eno1\nvlanID: 5'),
       documents(lacp, 'kind: VLANConfig\nname: v5\nparent: bond0\nvlanID: 5', link('eno3', '')),
     ],
   },
