@@ -24,7 +24,7 @@ const documentsOfLinks = [
 function linksOf(config: Configuration): Link[] {
   const { main } = config
   const old = config.interfaces().flatMap((path) => {
-    const name = main.text(...path, 'interface')
+    const name = main.text(...path, 'interface') || `selected link ${Number(path.at(-1)) + 1}`
     return [
       { document: main, path, name },
       ...main.items(...path, 'vlans').map((vlan) => ({
