@@ -29,7 +29,10 @@ export const Channel = z.object({
   id: z.uuid(),
   name: z.string(),
   kind: z.enum(kinds),
-  /** Of a webhook or an Alertmanager; null for mail. */
+  /**
+   * Of a webhook or an Alertmanager; null for mail. Its path and query, which may contain a token,
+   * are shown only to those who may change it: `https://hooks.example.com/…`.
+   */
   url: z.nullable(z.string()),
   /** The mail server. This and the other fields of mail are null for the other kinds. */
   host: z.nullable(z.string()),

@@ -65,8 +65,8 @@ export function alerts(
     },
     routes(app) {
       const on = serve(app)
-      on(channelList, ({ query }) => channels.list(query))
-      on(channelGet, ({ params }) => channels.get(params.id))
+      on(channelList, ({ caller, query }) => channels.list(caller, query))
+      on(channelGet, ({ caller, params }) => channels.get(caller, params.id))
       on(channelCreate, ({ caller, body }) => channels.create(caller, body))
       on(channelUpdate, ({ caller, params, body, ifMatch }) =>
         channels.update(caller, params.id, body, ifMatch),

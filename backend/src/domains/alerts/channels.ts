@@ -43,6 +43,17 @@ const place = (column: 'secret_sealed' | 'former_sealed', owner: string) => ({
   owner,
 })
 
+/** Many receivers know who sends by a token in the path or query of the URL. */
+const shownTo = (caller: Caller, channel: Channel): Channel =>
+  channel.url === null || (caller.kind === 'user' && caller.scopes.includes('users:manage'))
+    ? channel
+    : { ...channel, url: urlShown(channel.url) }
+
+const urlShown = (text: string): string => {
+  const { origin, pathname, search } = new URL(text)
+  return pathname === '/' && search === '' ? text : `${origin}/…`
+}
+
 export function channels({
   db,
   clock,
@@ -171,13 +182,14 @@ export function channels({
     open,
     note,
 
-    async list(query: Input<typeof channelList>['query']): Promise<Page<Channel>> {
+    async list(caller: Caller, query: Input<typeof channelList>['query']): Promise<Page<Channel>> {
       const { rows, total } = await store.channelPage(db, query)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+      const items = rows.map((row) => shownTo(caller, present(row)))
+      return { items, page: query.page, per_page: query.per_page, total }
     },
 
-    get: async (id: string): Promise<Channel> =>
-      present(existing(await store.findChannel(db, id), 'channel')),
+    get: async (caller: Caller, id: string): Promise<Channel> =>
+      shownTo(caller, present(existing(await store.findChannel(db, id), 'channel'))),
 
     async create(caller: Caller, asked: NewChannel): Promise<Channel> {
       const { name, kind, paused, secret = null, url = null, user = null } = asked

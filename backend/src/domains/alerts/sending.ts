@@ -72,25 +72,31 @@ const placeOf = (channel: Opened): { host: string; port: number; method?: string
   }
 }
 
+/** What of a URL is not shown to everybody who may read the answer, which may repeat it. */
+const partsOf = ({ pathname, search }: URL): string[] =>
+  [`${pathname}${search}`, pathname, search.slice(1)].filter((part) => part.length > 1)
+
 async function sendTo(
   channel: Opened,
   { id, at, content }: Message,
   { policy, origin, now, signal }: Attempt,
 ): Promise<Outcome> {
   if (channel.kind === 'webhook') {
+    const url = new URL(channel.url)
     const body = cloudEvent({ id, at, origin }, content)
     const headers = {
       'content-type': 'application/cloudevents+json',
       ...signatureHeaders(channel.secrets, { id, at: now, body }),
     }
     return post(
-      { url: new URL(channel.url), headers, body, secrets: channel.secrets },
+      { url, headers, body, secrets: [...channel.secrets, ...partsOf(url)] },
       policy,
       signal,
     )
   }
   if (channel.kind === 'alertmanager') {
-    const { url, user, secret } = channel
+    const { user, secret } = channel
+    const url = alertsUrl(channel.url)
     const openUntil = new Date(now.getTime() + openMs)
     const credential =
       secret === null
@@ -100,10 +106,14 @@ async function sendTo(
           : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
     return post(
       {
-        url: alertsUrl(url),
+        url,
         headers: { ...json, ...(credential && { authorization: credential }) },
         body: postableAlerts(content, { origin, at, openUntil }),
-        secrets: [secret ?? '', credential?.split(' ', 2)[1] ?? ''],
+        secrets: [
+          secret ?? '',
+          credential?.split(' ', 2)[1] ?? '',
+          ...partsOf(new URL(channel.url)),
+        ],
       },
       policy,
       signal,

@@ -16,7 +16,8 @@ export type SilenceRow = Selectable<Tables['silence']>
 const channelReaders: SqlReaders<typeof channelList.list> = {
   sort: { name: sql`name`, verified_at: sql`verified_at`, created_at: sql`created_at` },
   filters: { kind: (kind) => sql`kind = ${kind}` },
-  search: containing('name', 'url', 'host'),
+  // Of a URL only the host, because not everybody who may search is shown the rest.
+  search: containing('name', sql`split_part(url, '/', 3)`, 'host'),
   tie: sql`id`,
   nullsLast: true,
 }
