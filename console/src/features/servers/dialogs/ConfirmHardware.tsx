@@ -2,9 +2,9 @@ import { useQueries } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { compareFingerprint } from '#contract/servers/fingerprint.ts'
 import { claimedBy, isInDoubt, type Server, serverConfirm } from '#contract/servers/servers.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
-import { serverQueryOf } from '../../../api/one-server.ts'
+import { listedServer, serverQueryOf } from '../../../api/one-server.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
@@ -13,7 +13,7 @@ import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Field, TextArea } from '../../../ui/inputs/Field.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
-import { Problem, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Alert, Problem, StatusDot } from '../../../ui/feedback/Status.tsx'
 import css from './ConfirmHardware.module.css'
 import { summaryOf } from '../page/hardware.ts'
 import { type Claim, identityAlarm } from '../page/identity-alarm.ts'
@@ -43,20 +43,23 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   )
   const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
     setBusy(new Set(list.map(({ server }) => server.id)))
-    const failed: Record<string, string> = {}
+    const refused: Record<string, string> = {}
     for (const { server: s, claim } of list) {
       try {
         await confirmServer(s, claim)
       } catch (error) {
-        failed[s.id] = reasonOf(error)
+        refused[s.id] = reasonOf(error)
       }
     }
-    setErrors(failed)
+    setErrors(refused)
     setDone((now) => new Set([...now, ...list.map(({ server }) => server.id)]))
     await refreshServers()
     setBusy(new Set())
   }
-  if (servers.length === 0 && !answers.some((a) => a.isPending)) return null
+  const failed = answers.flatMap((a, i) =>
+    a.data === undefined && a.isError ? [{ id: ids[i]!, ...a }] : [],
+  )
+  if (servers.length + failed.length === 0 && !answers.some((a) => a.isPending)) return null
   return (
     <div className="stack stack3">
       {waiting.length > 1 && (
@@ -81,6 +84,24 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
         </div>
       )}
       {answers.some((a) => a.isPending) && <SkeletonRows rows={2} />}
+      {failed.length > 0 && (
+        <Alert
+          tone="danger"
+          action={
+            <Button
+              size="small"
+              busy={failed.some((a) => a.isFetching)}
+              onClick={() => failed.forEach((a) => void a.refetch())}
+            >
+              Try again
+            </Button>
+          }
+        >
+          {counted(failed.length, 'server')} could not be loaded:{' '}
+          {someOf(failed.map(({ id }) => listedServer(id)?.name ?? id))}.{' '}
+          {[...new Set(failed.map(({ error }) => reasonOf(error)))].slice(0, 3).join('. ')}
+        </Alert>
+      )}
       <ul className={css['list']} aria-label="Hardware to confirm">
         {servers.map((s) => (
           <li key={s.id}>
