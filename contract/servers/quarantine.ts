@@ -20,6 +20,6 @@ export const NewQuarantine = z.strictObject({
     ),
 })
 
-/** "In quarantine since 2026-11-28 by grace@example.com: its disk fails" */
+/** "In quarantine since 2026-11-28 23:14 UTC by grace@example.com: its disk fails" */
 export const quarantineText = ({ reason, by, since }: Quarantine): string =>
-  `In quarantine since ${since.slice(0, 10)} by ${by}: ${reason}`
+  `In quarantine since ${since.slice(0, 10)} ${since.slice(11, 16)} UTC by ${by}: ${reason}`

@@ -168,7 +168,7 @@ test('a server in quarantine can not join a cluster, and says who wants that, si
   const { answer } = await set({ reason: 'Its disk sda fails' })
   const { since } = answer!.quarantine!
   expect(answer!.quarantine).toEqual({ reason: 'Its disk sda fails', by: operator.email, since })
-  const reason = `In quarantine since ${since.slice(0, 10)} by ${operator.email}: Its disk sda fails`
+  const reason = `In quarantine since ${since.slice(0, 16).replace('T', ' ')} UTC by ${operator.email}: Its disk sda fails`
   expect(await check()).toEqual({ check: 'quarantine', ok: false, reason })
   const [listedServer] = (
     await operator.call(serverRows, { query: { fields: 'list', q: 'bad-disk' } })

@@ -121,7 +121,7 @@ test('a server is put into quarantine with a reason, and taken out of it', async
   const { api, cli } = await started()
   expect(await cli.run('server quarantine brave-otter-042 bad-disk')).toMatchObject({
     exit: 0,
-    out: 'brave-otter-042: In quarantine since 2026-11-28 by a@example.com: bad-disk\n',
+    out: 'brave-otter-042: In quarantine since 2026-11-28 02:00 UTC by a@example.com: bad-disk\n',
   })
   expect((await cli.run('server quarantine brave-otter-042 --lift')).out).toBe(
     'brave-otter-042 may be used again\n',
