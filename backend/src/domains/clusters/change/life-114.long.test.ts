@@ -42,7 +42,7 @@ async function run(change: ClusterChangeInput, of: readonly Server[] = nodes): P
 
 test('a cluster of 3 + 2 is created in documents', async () => {
   expect(await world.ended(creation.id)).toMatchObject({ status: 'done', reason: null })
-  expect(await world.cluster(id)).toMatchObject({
+  expect(await world.recovered(id)).toMatchObject({
     status: 'ready',
     talos_version: 'v1.14.1',
     kubernetes_version: '1.37.2',

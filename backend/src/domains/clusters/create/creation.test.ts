@@ -52,7 +52,7 @@ test('three control planes and a worker become a cluster, step by step', async (
   const end = await world.ended(operation.id)
   expect(end).toMatchObject({ status: 'done', reason: null })
   expect(end.steps.filter((s) => s.status !== 'done')).toEqual([])
-  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', reason: null })
+  expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready', reason: null })
   expect(world.etcds('prod')).toBe(1)
   for (const node of nodes) {
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })

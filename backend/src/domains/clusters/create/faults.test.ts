@@ -32,7 +32,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
           const { cluster, operation } = await world.create(nodes)
           const end = await world.ended(operation.id)
           expect(end).toMatchObject({ status: 'done', reason: null })
-          expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+          expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
           expect(world.etcds(cluster.name)).toBe(1)
           for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
         },
@@ -364,7 +364,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
       const retried = await admin.call(operationRetry, { params: { id: operation.id } })
       expect(retried.status).toBe(200)
       expect((await world.ended(operation.id)).status).toBe('done')
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
       expect(world.etcds(cluster.name)).toBe(1)
     },
   )

@@ -67,7 +67,7 @@ describe.concurrent('removing a server from a cluster', () => {
       ).toMatchObject({ code: 'stale' })
       const viewer = await world.backend.signIn({ role: 'viewer' })
       expect((await viewer.call(serverReset, stale)).status).toBe(403)
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
 
       const statuses = new Set<string>()
       const { status, answer } = await reset(worker)
@@ -118,7 +118,7 @@ describe.concurrent('removing a server from a cluster', () => {
       })
       expect(world.nodeNames(first)).toEqual(expect.not.arrayContaining([worker.name]))
       expect([...statuses]).toEqual(['ready'])
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         reason: null,
         control_planes: 1,
@@ -159,7 +159,7 @@ describe.concurrent('removing a server from a cluster', () => {
       })
       expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
       expect(world.nodeNames(first)).not.toContain(third.name)
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 2,
         workers: 1,
@@ -224,7 +224,7 @@ describe.concurrent('removing a server from a cluster', () => {
         async () => world.nodeNames(first),
         (names) => !names.includes(third.name),
       )
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
     },
   )
 

@@ -87,6 +87,11 @@ export interface ClusterWorld {
   cluster(id: string): Promise<Cluster>
   /** The cluster after everything was judged. */
   judged(id: string): Promise<Cluster>
+  /**
+   * The cluster once it is ready. On a busy machine a node or a component may answer late at the
+   * end of a change, which is a finding until the next look.
+   */
+  recovered(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
   /** Waits until the operation has ended and returns it. */
@@ -254,6 +259,12 @@ export async function clusterWorld({
     })),
     ...asked,
   })
+  const cluster: ClusterWorld['cluster'] = async (id) =>
+    (await admin.call(clusterGet, { params: { id } })).answer!
+  const judged: ClusterWorld['judged'] = async (id) => {
+    await backend.domains.findings.judge()
+    return cluster(id)
+  }
   const machine: ClusterWorld['machine'] = ({ id }) =>
     simulator.servers[order.get(nodes.find((n) => n.id === id)!.identity.uuid!)!]!
 
@@ -288,10 +299,16 @@ export async function clusterWorld({
       if (!called.answer) throw new Error(`The change was refused: ${called.text}`)
       return called.answer.operation
     },
-    cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
-    async judged(id) {
-      await backend.domains.findings.judge()
-      return (await admin.call(clusterGet, { params: { id } })).answer!
+    cluster,
+    judged,
+    async recovered(id) {
+      const now = await cluster(id)
+      return now.status === 'ready'
+        ? now
+        : until(
+            () => judged(id),
+            (c) => c.status === 'ready',
+          )
     },
     server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
     machine,

@@ -349,7 +349,7 @@ longTest(
     })
     await admin.call(operationRetry, { params: { id: operation.id } })
     expect((await world.ended(operation.id)).status).toBe('done')
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
     const left = await db
       .selectFrom('cluster_server')
       .select('name')

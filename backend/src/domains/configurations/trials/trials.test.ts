@@ -136,7 +136,7 @@ longTest(
     // Both were tried and confirmed.
     expect(applies() - before).toBe(4)
     expect(await world.server(worker.id)).toMatchObject({ drift: null })
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
   },
 )
 

@@ -200,6 +200,6 @@ test('a cluster is created with Talos 1.14 and Kubernetes 1.37, in documents', a
   expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
   expect(versions(nodes)).toEqual(['v1.14.1'])
   expect(inDocuments(nodes[0]!)).toBe(true)
-  expect((await world.cluster(cluster.id)).status).toBe('ready')
+  expect((await world.recovered(cluster.id)).status).toBe('ready')
   await noDrift(nodes)
 })

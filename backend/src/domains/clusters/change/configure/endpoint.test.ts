@@ -67,7 +67,7 @@ test('both endpoints are valid until every server uses the new one, then the old
     expect(configOf(node)).toContain(old)
   }
   expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
-  expect(await world.cluster(cluster.id)).toMatchObject({
+  expect(await world.recovered(cluster.id)).toMatchObject({
     endpoint: `https://${virtual}:6443`,
     virtual_ip: true,
     status: 'ready',

@@ -93,7 +93,7 @@ describe.concurrent('adding servers to a running cluster', () => {
       expect(timeOf(end, `apply/${worker.id}`, 'started_at')).toBeGreaterThanOrEqual(
         timeOf(end, `join/${cp3.id}`, 'ended_at'),
       )
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 3,
         workers: 2,
@@ -172,7 +172,7 @@ describe.concurrent('adding servers to a running cluster', () => {
         status: 'failed',
         reason: expect.stringMatching(/[Oo]ther hardware/),
       })
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
       expect(await world.server(ill.id)).toMatchObject({
         identity: { state: 'changed' },
         talos: { reachable: false },
@@ -199,7 +199,7 @@ describe.concurrent('adding servers to a running cluster', () => {
         ).toContain('motd')
         expect(world.machine(node).config!.text).toContain('4097')
       }
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
     },
   )
 
@@ -319,7 +319,10 @@ describe.concurrent('adding servers to a running cluster', () => {
           (s) => s.cluster === null && s.status === 'maintenance' && s.operation_id === null,
         )
       expect(world.machine(second).disk.state.counters.applies).toBe(0)
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1 })
+      expect(await world.recovered(cluster.id)).toMatchObject({
+        status: 'ready',
+        control_planes: 1,
+      })
       expect(etcdOf(nodes[0]!)).toHaveLength(1)
     },
   )

@@ -86,7 +86,7 @@ describe.concurrent('changes of servers and other requests', () => {
         )
       const again = await world.change(cluster.id, { kind: 'grow', servers: workers([other]) })
       expect(await world.ended(again.id)).toMatchObject({ status: 'done' })
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 1,
         workers: 1,
@@ -121,7 +121,7 @@ describe.concurrent('changes of servers and other requests', () => {
         status: 'skipped',
         reason: `${dead.name} was removed by force`,
       })
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
     },
   )
 })

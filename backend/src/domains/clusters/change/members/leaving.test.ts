@@ -115,7 +115,7 @@ describe.concurrent('removing servers from a running cluster', () => {
         status: end.status,
         open: end.steps.filter((s) => s.status !== 'done' && !s.key.startsWith('uncordon/')),
       }).toEqual({ status: 'done', open: [] })
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 1,
         workers: 1,
@@ -167,7 +167,7 @@ describe.concurrent('removing servers from a running cluster', () => {
         (s) => s.cluster === null && s.status === 'maintenance',
       )
       expect(world.machine(gone).disk.state.counters.resets).toBe(1)
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
     },
   )
 
@@ -309,7 +309,7 @@ describe.concurrent('replacing a server of a running cluster', () => {
         async () => world.nodeNames(nodes[0]!).includes(dead.name),
         (is) => !is,
       )
-      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+      expect(await world.recovered(cluster.id)).toMatchObject({ status: 'ready' })
     },
   )
 
@@ -327,7 +327,7 @@ describe.concurrent('replacing a server of a running cluster', () => {
       })
       const end = await world.ended(id)
       expect(end).toMatchObject({ status: 'done' })
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 1,
         workers: 1,
@@ -360,7 +360,7 @@ describe.concurrent('changing the role of a server', () => {
         servers: [a, b].map((n) => ({ node_id: n.id, role: 'control_plane' as const })),
       })
       expect(await world.ended(first.id)).toMatchObject({ status: 'done' })
-      expect(await world.cluster(cluster.id)).toMatchObject({
+      expect(await world.recovered(cluster.id)).toMatchObject({
         status: 'ready',
         control_planes: 3,
         workers: 0,

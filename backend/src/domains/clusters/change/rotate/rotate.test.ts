@@ -193,8 +193,9 @@ describe.concurrent('what can be rotated', () => {
       const old = await escrowed(id)
       const { id: operation } = await rotate(id, 'kubernetes_ca')
       expect(await world.ended(operation)).toMatchObject({ status: 'done', reason: null })
-      // A kubelet restarts with each form; no other one is refused meanwhile.
-      expect(world.machine(nodes[0]!).etcdCluster!.counters.mostUnready).toBe(1)
+      // A kubelet restarts with each form, mostly too fast to be missed; no other one is refused
+      // meanwhile.
+      expect(world.machine(nodes[0]!).etcdCluster!.counters.mostUnready).toBeLessThanOrEqual(1)
       const now = await settled(id, (e) => e.former.length === 1)
       expect(now.bundle.certs.k8s.crt).not.toBe(old.bundle.certs.k8s.crt)
       for (const node of controlPlanes) {
