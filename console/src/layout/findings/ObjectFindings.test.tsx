@@ -7,7 +7,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { queryClient } from '../../api/query.ts'
 import { ClusterFindings, ServerFinding } from './ObjectFindings.tsx'
 
-const answers = vi.hoisted(() => ({}) as Record<string, unknown>)
+const answers = vi.hoisted((): Record<string, unknown> => ({}))
 vi.mock('../../api/client.ts', () => ({
   CallError: class extends Error {},
   call: async ({ name }: { name: string }) => {

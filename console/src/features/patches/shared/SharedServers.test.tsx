@@ -26,7 +26,7 @@ const show = (status: Operation['status']) =>
         },
       ]}
       operation={operation(status)}
-      answer={{ error: null, isRefetchError: false } as unknown as UseQueryResult<unknown>}
+      answer={{ error: null, isRefetchError: false } as unknown as UseQueryResult}
     />,
   )
 const row = () => within(screen.getByRole('table')).getByRole('row', { name: /amber-1/ })

@@ -75,7 +75,7 @@ export function SharedServers({
   /** The newest roll-out or undo. */
   operation: Operation | undefined
   /** What read the servers. */
-  answer: UseQueryResult<unknown>
+  answer: UseQueryResult
 }) {
   const [q, setQ] = useState('')
   const [only, setOnly] = useState<Filter | 'all'>('all')
