@@ -57,6 +57,7 @@ function loadSteps(): void {
   StepReview.load()
 }
 const StartFrom = part(async () => ({ default: (await import('../like/like.ts')).StartFrom }))
+const Preselected = part(() => import('./Preselected.tsx'))
 
 const steps = [
   { id: 'cluster', text: 'Cluster' },
@@ -179,7 +180,11 @@ function Steps({
     start === undefined ? 'cluster/new' : `cluster/new/${start}`,
     KeptDraft,
   )
-  const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
+  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+  const servers = useServersOf(datacenter?.code)
+  // The next step removes the ids from the URL. The servers are chosen all the same.
+  const [wanted, setWanted] = useState(preselected)
+  if (preselected !== undefined && preselected !== wanted) setWanted(preselected)
   const disks = chosenDisks(draft, servers.data ?? [])
   const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
   const extra = { ...(confirmed.length > 0 && { confirmed_disks: confirmed }), ...template?.body }
@@ -189,7 +194,6 @@ function Steps({
       : step === 'review' && !canReview(draft).ok
         ? 'servers'
         : step
-  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
   const kubernetes =
     draft.kubernetes === ''
@@ -242,6 +246,17 @@ function Steps({
         )}
       </div>
       <Problem text={form.problem} />
+      {wanted !== undefined && (
+        <Suspense fallback={null}>
+          <Preselected
+            key={wanted}
+            of={wanted}
+            draft={draft}
+            change={change}
+            servers={servers.data}
+          />
+        </Suspense>
+      )}
       {start !== undefined && (
         <Suspense fallback={<SkeletonRows rows={4} />}>
           <StartFrom
