@@ -1,6 +1,5 @@
 /** Settings that open a component to everybody, and settings of a cluster that differ on a server. */
 import { isAddress } from '../../config/formats.ts'
-import { textOf } from '../../config/report.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
 const kubelet = ['machine', 'kubelet'] as const
@@ -27,22 +26,15 @@ export const accessLimitRules: readonly RuntimeRule[] = [
           sentence:
             'With AlwaysAllow everybody whom the API server knows, also each pod, may do everything in the cluster',
         }
+      // anonymous-auth alone lets nobody in: the API server then decides about system:anonymous.
       const mode = of(...kubelet, 'extraArgs', 'authorization-mode')
-      const anonymous = of(...kubelet, 'extraArgs', 'anonymous-auth')
-      for (const { path, is, so } of [
-        { path: mode.path, is: allow(mode.text), so: 'authorization-mode: AlwaysAllow' },
-        {
-          path: anonymous.path,
-          is: main.has(...anonymous.path) && isOn(textOf(main.nearest(anonymous.path))),
-          so: 'anonymous-auth: true',
-        },
-      ])
-        if (is)
-          yield {
-            document: main,
-            path,
-            sentence: `With ${so} the kubelet lets others than the API server read its pods and run commands in them`,
-          }
+      if (allow(mode.text))
+        yield {
+          document: main,
+          path: mode.path,
+          sentence:
+            'With authorization-mode: AlwaysAllow the kubelet lets others than the API server read its pods and run commands in them',
+        }
     },
   },
   {
@@ -89,14 +81,14 @@ export const accessLimitRules: readonly RuntimeRule[] = [
     id: 'dns-of-pods',
     source:
       'Kubernetes pkg/kubelet/kubelet.go, NewMainKubelet: an entry of clusterDNS that is no address is logged and left out',
-    level: 'refuse',
+    level: 'warn',
     *find({ main }): Generator<Hit> {
       for (const { path, text } of main.texts(...kubelet, 'extraConfig', 'clusterDNS'))
         if (!isAddress(text))
           yield {
             document: main,
             path,
-            sentence: `${quoted(text)} in clusterDNS is no address, so pods get no name server from it`,
+            sentence: `${quoted(text)} in clusterDNS is no address, so the kubelet leaves it out`,
           }
     },
   },
@@ -113,7 +105,7 @@ export const accessLimitRules: readonly RuntimeRule[] = [
         yield {
           document: main,
           path,
-          sentence: `etcd ${older} does not start on the data of etcd 3.6, which Talos runs: leave the image out`,
+          sentence: `etcd ${older} does not start on data that etcd 3.6 has written, which Talos runs without an image: leave the image out, unless this cluster has never run it`,
         }
     },
   },

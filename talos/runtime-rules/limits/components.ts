@@ -1,6 +1,7 @@
 /** Limits of the API server, the controller manager, the scheduler and etcd. */
 import { durationMs } from '../../config/formats.ts'
 import { type Report, textOf } from '../../config/report.ts'
+import { prefixOf } from '../../network-effect/addresses.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
 import { cipherSuites } from './values.ts'
 
@@ -31,7 +32,7 @@ const apiServerLimits: Readonly<Record<string, (text: string) => string | null>>
     Number(text) >= 0 && Number(text) <= 0.02 ? null : 'is from 0 to 0.02',
   'service-account-max-token-expiration': (text) => {
     const span = durationMs(text) ?? hour
-    return span === 0 || (span >= hour && span < 2 ** 32 * 1000) ? null : 'is at least 1h'
+    return span === 0 || (span >= hour && span <= 2 ** 32 * 1000) ? null : 'is at least 1h'
   },
   ...Object.fromEntries(
     ['max-requests-inflight', 'max-mutating-requests-inflight', 'min-request-timeout'].map(
@@ -42,6 +43,7 @@ const apiServerLimits: Readonly<Record<string, (text: string) => string | null>>
 
 /** Times of the election of a leader in ms, with client-go's defaults. */
 function* electionProblems(main: Report, section: string): Generator<Hit> {
+  if (/^(0|f|false)$/i.test(valueOf(main, section, 'leader-elect') ?? '')) return
   const time = (name: string, otherwise: number): number =>
     durationMs(valueOf(main, section, `leader-elect-${name}`) ?? '') ?? otherwise
   const lease = time('lease-duration', 15_000)
@@ -64,11 +66,18 @@ function* electionProblems(main: Report, section: string): Generator<Hit> {
   }
 }
 
-const sameNetworks = (text: string, networks: readonly string[]): boolean =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .every((one) => networks.includes(one))
+/** A network in one spelling of several. */
+function networkOf(text: string): string {
+  const prefix = prefixOf(text.trim())
+  return prefix === undefined ? text.trim() : `${prefix.family} ${prefix.value}/${prefix.length}`
+}
+
+/** Whether the argument has all chosen networks, as one of two families beside another, or some. */
+function sameNetworks(text: string, networks: readonly string[]): boolean {
+  const given = text.split(',').map(networkOf)
+  const chosen = networks.map(networkOf)
+  return given.every((one) => chosen.includes(one)) || chosen.every((one) => given.includes(one))
+}
 
 /**
  * Arguments in place of what is chosen with the cluster: its networks, the port of its API, its
@@ -111,10 +120,13 @@ function* clusterArguments({ main, isWorker }: Configuration): Generator<Hit> {
       yield {
         document: main,
         path: argument('etcd', name),
-        sentence: `${name} decides which etcd a control plane joins, which Talos does: with it members form clusters of their own or don’t start`,
+        sentence: `${name} decides which etcd a control plane joins, which Talos does otherwise: members may form clusters of their own or not start. Take it out after a recovery`,
       }
   for (const [name, so] of [
-    ['force-new-cluster', 'etcd forgets all other members at each start'],
+    [
+      'force-new-cluster',
+      'etcd forgets all other members at each start: take it out after a recovery',
+    ],
     ['unsafe-no-fsync', 'etcd loses what it has acknowledged when the power fails'],
   ] as const)
     if (/^(1|t|true)$/i.test(valueOf(main, 'etcd', name) ?? ''))
@@ -129,6 +141,12 @@ const experimentalOfTalos = new Set([
 ])
 /** Arguments of etcd that 3.6 no longer has. */
 const removedFromEtcd = /^(enable-v2|experimental-enable-v2v3|proxy(-.+)?)$/
+
+/** Whether etcd is older than 3.6 or 3.7, because the configuration names its image. */
+function isOlderEtcd(main: Report, minor: 6 | 7): boolean {
+  const image = /:v?3\.(\d+)\.[^/]*$/.exec(main.text('cluster', 'etcd', 'image'))
+  return image !== null && Number(image[1]) < minor
+}
 
 export const componentLimitRules: readonly RuntimeRule[] = [
   {
@@ -185,8 +203,8 @@ export const componentLimitRules: readonly RuntimeRule[] = [
   {
     id: 'argument-of-cluster',
     source:
-      'Talos internal/app/machined/pkg/controllers/k8s/control_plane_static_pod.go and system/services/etcd.go: these arguments replace what follows from the cluster; etcd server/embed/config.go',
-    level: 'refuse',
+      'Talos internal/app/machined/pkg/controllers/k8s/control_plane_static_pod.go and system/services/etcd.go: these arguments replace what follows from the cluster, and Talos allows them; people recover etcd with them (siderolabs/talos#4179); etcd server/embed/config.go',
+    level: 'warn',
     find: clusterArguments,
   },
   {
@@ -195,6 +213,7 @@ export const componentLimitRules: readonly RuntimeRule[] = [
       'etcd docs, "Upgrade etcd from 3.5 to 3.6": the flags of v2 and of its proxy are removed',
     level: 'refuse',
     *find({ main }) {
+      if (isOlderEtcd(main, 6)) return
       for (const { path, key } of main.entries('cluster', 'etcd', 'extraArgs'))
         if (removedFromEtcd.test(key))
           yield {
@@ -226,6 +245,7 @@ export const componentLimitRules: readonly RuntimeRule[] = [
       'etcd 3.7 server/embed/config.go, AddFlags: no flag begins with experimental- (3.6 has their successors)',
     level: 'refuse',
     *find({ main }) {
+      if (isOlderEtcd(main, 7)) return
       for (const { path, key } of main.entries('cluster', 'etcd', 'extraArgs'))
         if (key.startsWith('experimental-'))
           yield {
@@ -257,7 +277,7 @@ export const componentLimitRules: readonly RuntimeRule[] = [
           document: main,
           path: argument('apiServer', 'allow-privileged'),
           sentence:
-            'Without allow-privileged no network plugin and no kube-proxy starts, because their pods are privileged',
+            'Without allow-privileged no privileged pod starts, such as those of kube-proxy and of most network plugins',
         }
       if (isOff('apiServer', 'enable-bootstrap-token-auth'))
         yield {

@@ -45,7 +45,7 @@ const enforced = [
 /** Resources that can be reserved (`cmd/kubelet/app/server.go`, parseResourceList). */
 const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid']
 
-const signals = ['memory.available', 'pid.available'].concat(
+const signals = ['memory.available', 'allocatableMemory.available', 'pid.available'].concat(
   ['nodefs', 'imagefs', 'containerfs'].flatMap((fs) => [`${fs}.available`, `${fs}.inodesFree`]),
 )
 
@@ -68,6 +68,10 @@ function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'
   ]
 }
 
+/** The text of an argument; of several the last one counts. */
+const lastOf = (main: Report, path: readonly string[]): string =>
+  main.texts(...path).at(-1)?.text ?? main.text(...path)
+
 const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
   valuesOf(main, `${what}Reserved`, `${what}-reserved`, '=')
 
@@ -75,7 +79,7 @@ const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
 function thresholdProblem({ key, text }: Value): string | null {
   if (!signals.includes(key)) return `there is no signal ${quoted(key)} (${signals.join(', ')})`
   const isRight = text.endsWith('%')
-    ? /^\d+(\.\d+)?%$/.test(text) && Number(text.slice(0, -1)) <= 100
+    ? /^\+?(\d+\.?\d*|\.\d+)%$/.test(text) && Number(text.slice(0, -1)) <= 100
     : isQuantity(text) && quantityOf(text) > 0
   return isRight ? null : `${quoted(text)} is neither an amount such as 500Mi nor a percentage`
 }
@@ -113,20 +117,30 @@ function* pairProblems(main: Report): Generator<Hit> {
     sentence,
   })
   const age = (field: string) => durationMs(main.text(...config, field))
-  const [oldest, youngest] = [age('imageMaximumGCAge') ?? 0, age('imageMinimumGCAge') ?? 120_000]
+  const argument = (name: string) => main.text(...args, name)
+  // Arguments win over the configuration.
+  const [oldest, youngest] = [
+    age('imageMaximumGCAge') ?? 0,
+    durationMs(argument('minimum-image-ttl-duration')) ?? age('imageMinimumGCAge') ?? 120_000,
+  ]
   if (oldest < 0 || (oldest > 0 && oldest <= youngest))
     yield hit(
       'imageMaximumGCAge',
       `imageMaximumGCAge must be longer than imageMinimumGCAge (${youngest / 1000} s), or ${isDown}`,
     )
   const pulls = main.number(...config, 'maxParallelImagePulls') ?? 0
-  if (main.flag(...config, 'serializeImagePulls') && pulls > 1)
+  const isSerial =
+    main.flag(...config, 'serializeImagePulls') &&
+    !/^(0|f|false)$/i.test(argument('serialize-image-pulls'))
+  if (isSerial && pulls > 1)
     yield hit(
       'maxParallelImagePulls',
       `maxParallelImagePulls: ${pulls} needs serializeImagePulls: false, or ${isDown}`,
     )
   const byPriority = 'shutdownGracePeriodByPodPriority'
-  const isZero = (field: string) => main.has(...config, field) && age(field) === 0
+  // Talos sets a time only if the key is missing; null is 0s.
+  const isZero = (field: string) =>
+    main.entries(...config).some(({ key }) => key === field) && (age(field) ?? 0) === 0
   if (
     main.has(...config, byPriority) &&
     !(isZero('shutdownGracePeriod') && isZero('shutdownGracePeriodCriticalPods'))
@@ -169,7 +183,7 @@ function reservesCpu(main: Report): boolean {
 }
 
 const isStatic = (main: Report, field: string, argument: string): boolean =>
-  /^static$/i.test(main.text(...config, field) || main.text(...args, argument))
+  /^static$/i.test(main.text(...args, argument) || main.text(...config, field))
 
 /** Settings with which the API server, or Talos, can't talk to the kubelet. */
 const cutOffs: readonly {
@@ -180,12 +194,12 @@ const cutOffs: readonly {
   {
     path: [...config, 'registerNode'],
     is: /^false$/,
-    so: 'the server never becomes a node of the cluster',
+    so: 'the server becomes a node of the cluster only if somebody creates the Node by hand',
   },
   {
     path: [...args, 'register-node'],
     is: /^(0|f|false)$/i,
-    so: 'the server never becomes a node of the cluster',
+    so: 'the server becomes a node of the cluster only if somebody creates the Node by hand',
   },
   {
     path: [...config, 'enableServer'],
@@ -245,8 +259,9 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
           }
       }
       const graces = valuesOf(main, 'evictionSoftGracePeriod', 'eviction-soft-grace-period', '=')
-      for (const { path, key } of soft)
-        if (!graces.some((grace) => grace.key === key))
+      for (const { path, key, text } of soft)
+        // The kubelet leaves out thresholds of 0% and 100%.
+        if (!/^(0|100)%$/.test(text) && !graces.some((grace) => grace.key === key))
           yield {
             document: main,
             path,
@@ -291,8 +306,10 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     id: 'kubelet-cut-off',
     source:
       'Kubernetes pkg/kubelet/apis/config/types.go (registerNode, enableServer); Talos internal/app/machined/pkg/controllers/k8s/kubelet_static_pod.go asks the kubelet at 127.0.0.1:10250',
-    level: 'refuse',
+    level: 'warn',
     *find({ main }) {
+      // Such a kubelet knows no cluster (`machine.kubelet.skipNodeRegistration`).
+      if (main.flag('machine', 'kubelet', 'skipNodeRegistration')) return
       for (const { path, is, so } of cutOffs) {
         const text = main.text(...path)
         if (main.has(...path) && is.test(text))
@@ -351,33 +368,39 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
   {
     id: 'kubelet-node-address',
     source:
-      'Kubernetes cmd/kubelet/app/server.go: "bad --node-ip", and pkg/kubelet/nodestatus/setters.go: an address that the machine doesn’t have',
-    level: 'refuse',
+      'Kubernetes component-helpers/node/util/ips.go, ParseNodeIPArgument: what is no address is left out; pkg/kubelet/kubelet_node_status.go, validateNodeIP: "nodeIP can\'t be loopback address"',
+    level: 'warn',
     *find({ main }) {
       const path = [...args, 'node-ip']
       if (!main.has(...path)) return
-      for (const text of textOf(main.nearest(path)).split(','))
-        if (!isAddress(text.trim()) || /^(127\.|22[4-9]\.|23\d\.|::1$|ff)/i.test(text.trim()))
+      for (const text of lastOf(main, path).split(',')) {
+        const problem = !isAddress(text.trim())
+          ? 'is no address, so the kubelet chooses by itself'
+          : /^(127\.|22[4-9]\.|23\d\.|::1$|ff)/i.test(text.trim())
+            ? 'is not an address of a node, so the node gets none'
+            : null
+        if (problem !== null)
           yield {
             document: main,
             path,
-            sentence: `${quoted(text)} is not an address of a node, so ${isDown}: leave node-ip out, or choose by machine.kubelet.nodeIP.validSubnets`,
+            sentence: `${quoted(text)} ${problem}: leave node-ip out, or choose by machine.kubelet.nodeIP.validSubnets`,
           }
+      }
     },
   },
   {
     id: 'kubelet-cloud-provider',
     source:
-      'Kubernetes 1.29 and later, CHANGELOG: the providers in the tree are gone; cmd/kubelet/app/server.go: only external or nothing',
-    level: 'refuse',
+      'Kubernetes docs, feature gate DisableCloudProviders: since 1.31 the only valid values are external and nothing; what the kubelet does with another one is not said',
+    level: 'warn',
     *find({ main }) {
       const path = [...args, 'cloud-provider']
-      const text = main.text(...path)
-      if (main.has(...path) && text !== 'external')
+      const text = lastOf(main, path)
+      if (text !== '' && text !== 'external')
         yield {
           document: main,
           path,
-          sentence: `Kubernetes has no cloud provider ${quoted(text)} any more, only external, so ${isDown}`,
+          sentence: `Kubernetes has no cloud provider ${quoted(text)} any more, only external, so the kubelet may not start`,
         }
     },
   },

@@ -238,7 +238,9 @@ export const networkLimitRules: readonly RuntimeRule[] = [
         const key = document.has(...path, 'network') ? 'network' : 'destination'
         const rest =
           network.value % (1n << BigInt((network.family === 4 ? 32 : 128) - network.length))
-        if (hop !== undefined && hop.family !== network.family)
+        // Talos makes the default route of an IPv6 gateway one of IPv6 (`RouteSpecSpec.Normalize`).
+        const isDefault = hop?.family === 6 && network.length === 0 && network.value === 0n
+        if (hop !== undefined && hop.family !== network.family && !isDefault)
           yield {
             document,
             path: [...path, 'gateway'],
@@ -333,8 +335,8 @@ export const networkLimitRules: readonly RuntimeRule[] = [
   {
     id: 'path-of-document',
     source:
-      'OCI runtime-spec config.md, mounts: "destination MUST be an absolute path"; Linux Documentation/watchdog: a device is /dev/watchdog…',
-    level: 'refuse',
+      'OCI runtime-spec config.md, mounts: "destination MUST be an absolute path", of which runc 1.4 only warns (libcontainer/specconv/spec_linux.go); Linux Documentation/watchdog: a device is /dev/watchdog…',
+    level: 'warn',
     *find(config) {
       for (const document of config.of('ExtensionServiceConfig'))
         for (const { path } of document.items('configFiles')) {
@@ -343,7 +345,7 @@ export const networkLimitRules: readonly RuntimeRule[] = [
             yield {
               document,
               path: [...path, 'mountPath'],
-              sentence: `${quoted(mount)} is no absolute path, so the service ${document.text('name')} does not start`,
+              sentence: `${quoted(mount)} is no absolute path, so the service ${document.text('name')} may not start, or not find the file`,
             }
         }
       for (const document of config.of('WatchdogTimerConfig')) {
@@ -352,7 +354,7 @@ export const networkLimitRules: readonly RuntimeRule[] = [
           yield {
             document,
             path: ['device'],
-            sentence: `${quoted(device)} is not the path of a device such as /dev/watchdog0, so there is no watchdog`,
+            sentence: `${quoted(device)} is not the path of a device such as /dev/watchdog0, so there may be no watchdog`,
           }
       }
     },

@@ -69,8 +69,14 @@ const harmful: Readonly<Record<string, readonly [value: string, so: string]>> = 
     '1',
     'no kernel module can be loaded any more, such as those of network plugins and storage',
   ],
-  'net.bridge.bridge-nf-call-iptables': ['0', 'pods of one server don’t reach Services'],
-  'net.bridge.bridge-nf-call-ip6tables': ['0', 'pods of one server don’t reach Services by IPv6'],
+  'net.bridge.bridge-nf-call-iptables': [
+    '0',
+    'pods of one server don’t reach Services through Flannel’s bridge',
+  ],
+  'net.bridge.bridge-nf-call-ip6tables': [
+    '0',
+    'pods of one server don’t reach Services by IPv6 through Flannel’s bridge',
+  ],
 }
 
 export const nodeLimitRules: readonly RuntimeRule[] = [
@@ -134,7 +140,7 @@ export const nodeLimitRules: readonly RuntimeRule[] = [
     *find({ main }) {
       for (const [section, folders] of Object.entries(ownFolders))
         for (const { path } of main.items('cluster', section, 'extraVolumes')) {
-          const mount = main.text(...path, 'mountPath').replace(/(.)\/$/, '$1')
+          const mount = main.text(...path, 'mountPath')
           if (folders.includes(mount))
             yield {
               document: main,
@@ -184,9 +190,12 @@ export const nodeLimitRules: readonly RuntimeRule[] = [
     source:
       'Linux Documentation/admin-guide/sysctl/kernel.rst, modules_disabled; Kubernetes docs, "Network Plugin Requirements": net/bridge/bridge-nf-call-iptables is 1',
     level: 'warn',
-    *find({ main }) {
+    *find({ main, hasFlannel }) {
       for (const { path, key, node } of main.entries('machine', 'sysctls')) {
-        const [value, so] = harmful[key.replaceAll('/', '.')] ?? []
+        const name = key.replaceAll('/', '.')
+        // Network plugins without a bridge, such as Cilium, need no iptables there.
+        if (name.startsWith('net.bridge.') && !hasFlannel) continue
+        const [value, so] = harmful[name] ?? []
         if (value !== undefined && textOf(node).trim() === value)
           yield { document: main, path, sentence: `With ${key}: ${value}, ${so}` }
       }

@@ -21,9 +21,13 @@ const partitions = (config: Configuration): Report[] =>
     .of('UserVolumeConfig', 'RawVolumeConfig', 'SwapVolumeConfig', 'VolumeConfig')
     .filter((one) => !['disk', 'directory'].includes(one.text('volumeType')) && one.has(...match))
 
-/** Whether a folder can be made, or is in Talos's read-only image. */
+/**
+ * Whether a folder can be made, or is in Talos's read-only image. Talos lays writable folders over
+ * some (`pkg/machinery/constants`, Overlays).
+ */
 const isMountable = (folder: string): boolean =>
-  /^\/(var|run|tmp|system)\/+[^/]/.test(folder) || /^\/(mnt|opt)\/?$/.test(folder)
+  /^\/(var|run|tmp|system)\/+[^/]/.test(folder) ||
+  /^\/(mnt\/?$|opt(\/|$)|etc\/(cni|kubernetes)(\/|$)|usr\/libexec\/kubernetes(\/|$))/.test(folder)
 
 export const volumeLimitRules: readonly RuntimeRule[] = [
   {
@@ -43,8 +47,8 @@ export const volumeLimitRules: readonly RuntimeRule[] = [
   {
     id: 'user-disk',
     source:
-      'Talos internal/app/machined/pkg/controllers/block/user_disk_config.go: one volume for each device and number; a mount outside of /var needs a folder on the read-only root',
-    level: 'refuse',
+      'Talos internal/app/machined/pkg/controllers/block/user_disk_config.go: one volume for each device and number, of which the last wins; it checks no mount point, and a mount outside of /var needs a folder on the read-only root',
+    level: 'warn',
     *find({ main }) {
       const devices = new Set<string>()
       const mounts = new Set<string>()
@@ -54,13 +58,13 @@ export const volumeLimitRules: readonly RuntimeRule[] = [
           yield {
             document: main,
             path: [...path, 'device'],
-            sentence: `The disk ${device} is there twice, also by lists of several patches: write its partitions into one`,
+            sentence: `The disk ${device} is there twice, also by lists of several patches, and of each partition the last one counts: write its partitions into one`,
           }
         devices.add(device)
         for (const { path: part } of main.items(...path, 'partitions')) {
           const mount = main.text(...part, 'mountpoint')
           const problem = !isMountable(mount)
-            ? `${quoted(mount)} is no folder below /var, and others are read-only, so the disk is not mounted: use /var/mnt/…`
+            ? `${quoted(mount)} is no folder below /var, and others are read-only, so the disk may not be mounted: use /var/mnt/…`
             : mounts.has(mount)
               ? `${mount} is mounted twice`
               : null

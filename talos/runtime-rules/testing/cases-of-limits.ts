@@ -21,9 +21,10 @@ export const casesOfLimits: Cases = {
     bad: [
       args('apiServer', 'authorization-mode: "Node,RBAC,AlwaysAllow"'),
       kubeletArgs('authorization-mode: AlwaysAllow'),
-      kubeletArgs('anonymous-auth: "true"'),
+      kubeletArgs('authorization-mode: [AlwaysAllow], anonymous-auth: "true"'),
     ],
     good: [
+      kubeletArgs('anonymous-auth: "true"'),
       args('apiServer', 'authorization-mode: "Node,RBAC"'),
       kubeletArgs('anonymous-auth: "false", authorization-mode: Webhook'),
     ],
@@ -84,10 +85,10 @@ export const casesOfLimits: Cases = {
   'volume-of-talos': {
     bad: [
       volume('apiServer', '/system/secrets/kubernetes/kube-apiserver'),
-      volume('apiServer', '/var/log/audit/kube/'),
+      volume('apiServer', '/var/log/audit/kube'),
       volume('scheduler', '/system/config/kubernetes/kube-scheduler'),
     ],
-    good: [volume('apiServer', '/var/lib/x')],
+    good: ['/var/lib/x', '/var/log/audit/kube/'].map((at) => volume('apiServer', at)),
   },
   'removed-from-kubernetes': {
     bad: [
@@ -107,7 +108,10 @@ export const casesOfLimits: Cases = {
       'net.bridge.bridge-nf-call-iptables: "0"',
       'net/bridge/bridge-nf-call-ip6tables: "0"',
     ].map((text) => `machine: {sysctls: {${text}}}`),
-    good: ['machine: {sysctls: {net.bridge.bridge-nf-call-iptables: "1"}}'],
+    good: [
+      'machine: {sysctls: {net.bridge.bridge-nf-call-iptables: "1"}}',
+      'machine: {sysctls: {net.bridge.bridge-nf-call-iptables: "0"}}\ncluster: {network: {cni: {name: none}}}',
+    ],
   },
   'kubelet-range': {
     bad: [
@@ -131,7 +135,11 @@ export const casesOfLimits: Cases = {
       'imageMaximumGCAge: 168h, maxParallelImagePulls: 5',
       'enforceNodeAllocatable: [none]',
       'shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}], shutdownGracePeriod: 0s, shutdownGracePeriodCriticalPods: 0s',
+      'shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}], shutdownGracePeriod: 0s, shutdownGracePeriodCriticalPods: null',
       'reservedSystemCPUs: "0-3,8"',
+      'tlsCipherSuites: [TLS_CHACHA20_POLY1305_SHA256, TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305]',
+      'imageMaximumGCAge: 90s}, extraArgs: {minimum-image-ttl-duration: 1m',
+      'serializeImagePulls: true, maxParallelImagePulls: 5}, extraArgs: {serialize-image-pulls: "false"',
     ].map(kubelet),
   },
   'kubelet-reserved': {
@@ -144,6 +152,7 @@ export const casesOfLimits: Cases = {
     good: [
       kubelet('systemReserved: {cpu: 500m, memory: 1Gi, ephemeral-storage: 2e9, pid: "100"}'),
       kubeletArgs('kube-reserved: "cpu=0.25,memory=1500Mi"'),
+      kubeletArgs('kube-reserved: ["cpu=250m, memory=1.5Gi"], system-reserved: "pid=100"'),
     ],
   },
   'kubelet-eviction': {
@@ -165,6 +174,10 @@ export const casesOfLimits: Cases = {
         'evictionSoft: {memory.available: 5%}, evictionSoftGracePeriod: {memory.available: 1m30s}',
       ),
       kubeletArgs('eviction-hard: "memory.available<300Mi,nodefs.available<10%"'),
+      kubelet(
+        'evictionHard: {allocatableMemory.available: 5%, memory.available: .5%, pid.available: "100", containerfs.inodesFree: 5%}',
+      ),
+      kubelet('evictionSoft: {memory.available: 0%, nodefs.available: 100%}'),
     ],
   },
   'kubelet-static-policy': {
@@ -176,6 +189,11 @@ export const casesOfLimits: Cases = {
     good: [
       kubelet('cpuManagerPolicy: static'),
       kubelet('cpuManagerPolicy: static, systemReserved: {cpu: 500m}'),
+      kubelet('cpuManagerPolicy: static, systemReserved: {memory: 1Gi}, kubeReserved: {cpu: 50m}'),
+      kubeletArgs('cpu-manager-policy: static, system-reserved: memory=1Gi, kube-reserved: cpu=1'),
+      kubelet(
+        'cpuManagerPolicy: static, systemReserved: {memory: 1Gi}}, extraArgs: {cpu-manager-policy: none',
+      ),
       kubelet('cpuManagerPolicy: static, systemReserved: {memory: 1Gi}, reservedSystemCPUs: "0"'),
       kubelet(
         'memoryManagerPolicy: Static, reservedMemory: [{numaNode: 0, limits: {memory: 612Mi}}]',
@@ -188,7 +206,10 @@ export const casesOfLimits: Cases = {
       kubelet('enableServer: false'),
       kubeletArgs('register-node: "false"'),
     ],
-    good: [kubelet('registerNode: true, enableServer: true')],
+    good: [
+      kubelet('registerNode: true, enableServer: true'),
+      'machine: {kubelet: {skipNodeRegistration: true, extraConfig: {registerNode: false}}}',
+    ],
   },
   'kubelet-listens-to-itself': {
     bad: [
@@ -212,11 +233,13 @@ export const casesOfLimits: Cases = {
   },
   'kubelet-node-address': {
     bad: ['eth0', '10.0.0.5/24', '127.0.0.1'].map((text) => kubeletArgs(`node-ip: ${text}`)),
-    good: ['10.0.0.5', '"10.0.0.5,fd00::5"', '"::"'].map((text) => kubeletArgs(`node-ip: ${text}`)),
+    good: ['10.0.0.5', '"10.0.0.5,fd00::5"', '"::"', '""', '[10.0.0.5]'].map((text) =>
+      kubeletArgs(`node-ip: ${text}`),
+    ),
   },
   'kubelet-cloud-provider': {
     bad: ['aws', 'vsphere', 'openstack'].map((text) => kubeletArgs(`cloud-provider: ${text}`)),
-    good: [kubeletArgs('cloud-provider: external')],
+    good: ['external', '[external]', '""'].map((text) => kubeletArgs(`cloud-provider: ${text}`)),
   },
   'component-argument-limit': {
     bad: [
@@ -230,7 +253,8 @@ export const casesOfLimits: Cases = {
     good: [
       'goaway-chance: "0.001", service-account-max-token-expiration: 24h',
       'tls-cipher-suites: "TLS_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305"',
-      'oidc-issuer-url: "https://a.example.org", oidc-client-id: k',
+      'oidc-issuer-url: "https://a.example.org", oidc-client-id: k, oidc-groups-prefix: ""',
+      'goaway-chance: "0.02", service-account-max-token-expiration: 4294967296s',
     ].map((text) => args('apiServer', text)),
   },
   'leader-election': {
@@ -239,7 +263,10 @@ export const casesOfLimits: Cases = {
       args('scheduler', 'leader-elect-renew-deadline: 20s'),
       args('scheduler', 'leader-elect-retry-period: 9s'),
     ],
-    good: [args('scheduler', 'leader-elect-lease-duration: 60s, leader-elect-renew-deadline: 40s')],
+    good: [
+      args('scheduler', 'leader-elect-lease-duration: 60s, leader-elect-renew-deadline: 40s'),
+      args('scheduler', 'leader-elect: "false", leader-elect-lease-duration: 5s'),
+    ],
   },
   'argument-of-cluster': {
     bad: [
@@ -256,13 +283,19 @@ export const casesOfLimits: Cases = {
       args('controllerManager', 'cluster-cidr: 10.244.0.0/16'),
       args('apiServer', 'bind-address: "::"'),
       args('etcd', 'force-new-cluster: "false"'),
+      args('apiServer', 'service-cluster-ip-range: "10.96.0.0/12,fd00:10::/112"'),
+      args('apiServer', 'secure-port: 6443'),
+      'cluster: {network: {serviceSubnets: ["fd00:10:0::/112"]}, apiServer: {extraArgs: {service-cluster-ip-range: "FD00:10::0/112, 10.96.0.0/12"}}}',
     ],
   },
   'etcd-argument-removed': {
     bad: ['enable-v2: "true"', 'proxy: "on"', 'proxy-dial-timeout: "1000"'].map((text) =>
       args('etcd', text),
     ),
-    good: [args('etcd', 'snapshot-count: "10000"')],
+    good: [
+      args('etcd', 'snapshot-count: "10000"'),
+      'cluster: {etcd: {image: "a.example.org:5000/etcd:v3.5.21", extraArgs: {enable-v2: "false"}}}',
+    ],
   },
   'etcd-argument-of-talos': {
     bad: [
@@ -278,7 +311,10 @@ export const casesOfLimits: Cases = {
       'experimental-compaction-batch-limit: "500"',
       'experimental-warning-apply-duration: 1s',
     ].map((text) => args('etcd', text)),
-    good: [args('etcd', 'compaction-batch-limit: "500"')],
+    good: [
+      args('etcd', 'compaction-batch-limit: "500"'),
+      'cluster: {etcd: {image: "registry.k8s.io/etcd:3.6.5-0", extraArgs: {experimental-compaction-batch-limit: "500"}}}',
+    ],
   },
   'network-of-nodes-off': {
     bad: [

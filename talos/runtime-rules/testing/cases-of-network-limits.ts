@@ -65,6 +65,9 @@ export const casesOfNetworkLimits: Cases = {
     good: [
       documents(link('eno1', '{destination: 10.9.0.0/24, gateway: 10.8.0.1}, {gateway: 10.8.0.1}')),
       interfaces('{interface: eno1, routes: [{network: 0.0.0.0/0, gateway: 10.8.0.1}]}'),
+      interfaces('{interface: eno1, routes: [{network: 0.0.0.0/0, gateway: "fe80::1"}]}'),
+      interfaces('{interface: eno1, routes: [{network: "fd00::5/64", gateway: "fe80::1"}]}'),
+      interfaces('{interface: eno1, routes: [{network: 10.8.0.1/32}]}'),
     ],
   },
   'route-twice': {
@@ -168,6 +171,7 @@ export const casesOfNetworkLimits: Cases = {
       ),
     ],
     good: [
+      disks('{device: /dev/sdb, partitions: [{mountpoint: /opt/local-path-provisioner}]}'),
       disks(
         '{device: /dev/sdb, partitions: [{size: 10GB, mountpoint: /var/mnt/a}, {mountpoint: /var/lib/b}]}',
       ),
