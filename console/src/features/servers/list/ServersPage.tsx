@@ -179,7 +179,7 @@ export function ServersPage({
         </div>
         {inDoubt.length > 0 && (
           <Suspense fallback={null}>
-            <ToConfirm servers={inDoubt} />
+            <ToConfirm servers={inDoubt} isWhole={rendered?.total === rendered?.items.length} />
           </Suspense>
         )}
       </div>
