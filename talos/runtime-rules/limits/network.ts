@@ -294,14 +294,20 @@ export const networkLimitRules: readonly RuntimeRule[] = [
       if (action === undefined) return
       const rules = config.of('NetworkRuleConfig')
       const isOpen = (port: number): boolean => rules.some((rule) => opens(rule, port))
-      const vxlan = config.of('KubeFlannelCNIConfig')[0]?.number('backendPort') ?? 4789
+      const flannel = config.of('KubeFlannelCNIConfig')[0]
+      // A worker doesn't know the network plugin, and other backends have other ports, or none.
+      const hasVxlan =
+        config.hasFlannel &&
+        !config.isWorker &&
+        (flannel?.text('backendType') ?? 'vxlan') === 'vxlan'
+      // Flannel's own port, if the document names none (Documentation/backends.md).
+      const vxlan = flannel === undefined ? 4789 : flannel.number('backendPort') || 8472
       const hit = (sentence: string): Hit => ({ document: action, path: ['ingress'], sentence })
       if (hasKubeSpan(config) && !isOpen(kubeSpan))
         yield hit(
           `No firewall rule opens UDP ${kubeSpan}, so only servers that this one calls first reach it by KubeSpan`,
         )
-      // A worker doesn't know the network plugin.
-      else if (!hasKubeSpan(config) && config.hasFlannel && !config.isWorker && !isOpen(vxlan))
+      else if (!hasKubeSpan(config) && hasVxlan && !isOpen(vxlan))
         yield hit(
           `No firewall rule opens UDP ${vxlan} (VXLAN of Flannel), so pods of different servers don’t reach each other`,
         )

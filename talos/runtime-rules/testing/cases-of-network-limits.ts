@@ -18,6 +18,7 @@ const tunnel = (...peers: readonly (readonly [number, string])[]): string =>
 const block = 'kind: NetworkDefaultActionConfig\ningress: block'
 const udp = (ports: string): string =>
   `kind: NetworkRuleConfig\nname: udp\nportSelector: {ports: [${ports}], protocol: udp}\ningress: [{subnet: 10.0.0.0/8}]`
+const flannel = (backend: string): string => `kind: KubeFlannelCNIConfig\nbackendType: ${backend}`
 const service = (mountPath: string): string =>
   documents(
     `kind: ExtensionServiceConfig\nname: nut\nconfigFiles: [{content: a, mountPath: ${mountPath}}]`,
@@ -108,6 +109,7 @@ export const casesOfNetworkLimits: Cases = {
     bad: [
       documents(block),
       documents(block, udp('8472')),
+      documents(block, flannel('vxlan'), udp('4789')),
       `machine: {network: {kubespan: {enabled: true}}}\n---\n${documents(block, udp('4789'))}`,
     ],
     good: [
@@ -115,6 +117,9 @@ export const casesOfNetworkLimits: Cases = {
       documents(block, udp('4000-5000')),
       `machine: {network: {kubespan: {enabled: true}}}\n---\n${documents(block, udp('51820'))}`,
       `cluster: {network: {cni: {name: none}}}\n---\n${documents(block)}`,
+      documents(block, flannel('host-gw')),
+      documents(block, flannel('vxlan'), udp('8472')),
+      documents(block, flannel('vxlan\nbackendPort: 4789'), udp('4789')),
     ],
   },
   'proxy-without-exceptions': {
