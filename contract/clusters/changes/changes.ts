@@ -173,7 +173,7 @@ export const clusterWindowSet = operation(
     summary: "Set or remove the cluster's maintenance window.",
     body: z.strictObject({ window: z.nullable(MaintenanceWindow) }),
     answer: Cluster,
-    errors: ['operation_running', 'held_by_files'],
+    errors: ['operation_running', 'stale', 'held_by_files'],
   },
 )
 

@@ -231,7 +231,9 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return requestChange(parts, caller, params.id, body, signal)
   })
-  on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
+  on(clusterWindowSet, ({ caller, params, body, ifMatch }) =>
+    setWindow(parts, caller, params.id, body, ifMatch),
+  )
   on(clusterFilesHold, ({ caller, params, body }) =>
     holdByFiles(parts, caller, params.id, body.set),
   )

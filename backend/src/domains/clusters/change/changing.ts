@@ -15,6 +15,7 @@ import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { someOf } from '#contract/words.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller } from '../../../http/caller.ts'
+import { checkVersion, type Versions } from '../../../http/tags.ts'
 import { demandFree } from '../../operations/api.ts'
 import type { PartOfMany } from '../api.ts'
 import { wipesOf } from '../create/retrying.ts'
@@ -216,15 +217,17 @@ async function hasMoved(tx: Tx, { state }: ChangeView): Promise<boolean> {
   return JSON.stringify(facts(now)) !== JSON.stringify(facts(state))
 }
 
-/** Answers `clusterWindowSet`. */
+/** Answers `clusterWindowSet`. @throws Problem not_found, stale, held_by_files, operation_running */
 export const setWindow = (
   parts: ClusterParts,
   caller: Caller,
   id: string,
   { window }: Input<typeof clusterWindowSet>['body'],
+  ifMatch?: Versions,
 ): Promise<Cluster> =>
   inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
+    checkVersion(ifMatch, row.version)
     demandUnheld(caller, row)
     await demandFree(tx, id, row.name)
     await updateCluster(parts, tx, caller, id, {

@@ -3,7 +3,12 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { clusterChange, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { snapshotScheduleRemove } from '#contract/clusters/changes/snapshots.ts'
-import { clusterDelete, clusterEvents } from '#contract/clusters/clusters.ts'
+import {
+  clusterDelete,
+  clusterEvents,
+  clusterGet,
+  clusterList,
+} from '#contract/clusters/clusters.ts'
 import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import { clusterSubnetsAssign } from '#contract/network/subnets.ts'
 import { startBackend } from '../../../testing/backend.ts'
@@ -57,4 +62,25 @@ test('only the files that hold a cluster change it, until a person releases it',
   const said = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.message)
   // Held, the window twice, released: what was refused is no event of the cluster.
   expect(said).toHaveLength(4)
+})
+
+test('a maintenance window is not saved over one that somebody else has set since', async () => {
+  const id = randomUUID()
+  const [other] = (await admin.call(clusterList, { query: {} })).answer!.items
+  await buildCluster(backend, id, 'edited', other?.datacenter.id)
+  const set = (from: string, ifMatch?: number) =>
+    admin.call(
+      clusterWindowSet,
+      {
+        params: { id },
+        body: { window: { days: ['sat'], from, minutes: 60, time_zone: 'UTC' } },
+      },
+      ifMatch === undefined ? {} : { ifMatch },
+    )
+  const { version } = (await set('02:00')).answer!
+  expect((await set('03:00', version)).status).toBe(200)
+  expect(await set('04:00', version)).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect(
+    (await admin.call(clusterGet, { params: { id } })).answer!.maintenance_window,
+  ).toMatchObject({ from: '03:00' })
 })

@@ -47,7 +47,12 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
     initial,
     read: ({ minutes, ...rest }) =>
       readBy(MaintenanceWindow, { ...rest, minutes: Number(minutes) }),
-    send: (window) => call(clusterWindowSet, { params: { id: cluster.id }, body: { window } }),
+    send: (window) =>
+      call(
+        clusterWindowSet,
+        { params: { id: cluster.id }, body: { window } },
+        { version: cluster.version },
+      ),
     done: async () => {
       await refreshClusters()
       close()
@@ -77,6 +82,7 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
             clusterWindowSet,
             { id: cluster.id },
             { window: form.read.ok ? form.read.body : null },
+            { version: cluster.version },
           )}
         />
       }

@@ -22,7 +22,11 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
       label: 'Remove window',
       text: 'Afterwards changes can be scheduled only for a fixed time. Changes that wait for the window begin only after another window is set.',
       act: async () => {
-        await call(clusterWindowSet, { params: { id: cluster.id }, body: { window: null } })
+        await call(
+          clusterWindowSet,
+          { params: { id: cluster.id }, body: { window: null } },
+          { version: cluster.version },
+        )
         await refreshClusters()
       },
     })
