@@ -1,5 +1,4 @@
 /** Static pods, mounts, volumes and feature gates that Kubernetes refuses, and harmful sysctls. */
-import { isDnsName } from '../../config/formats.ts'
 import { type Report, textOf } from '../../config/report.ts'
 import { removedUpTo } from '../../kubernetes-removals.ts'
 import { type Configuration, quoted, type RuntimeRule } from '../rule.ts'
@@ -44,10 +43,14 @@ const gatesOf = (main: Report, path: readonly string[]): string[] =>
     .flatMap((text) => text.split(','))
     .map((pair) => pair.split('=', 1)[0]!.trim())
 
+/** A subdomain of RFC 1123 as Kubernetes checks it, which doesn't limit the length of a label. */
+const subdomain =
+  /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
+
 /** What is wrong with a static pod, or null. */
 function podProblem(main: Report, path: readonly string[]): string | null {
   const name = main.text(...path, 'metadata', 'name')
-  if (name !== '' && (!isDnsName(name) || name !== name.toLowerCase()))
+  if (name !== '' && !subdomain.test(name))
     return `The name ${quoted(name)} of a static pod has other characters than lower-case letters, digits, dots and hyphens`
   const containers = main.items(...path, 'spec', 'containers')
   if (containers.length === 0) return `The static pod ${name} has no containers`

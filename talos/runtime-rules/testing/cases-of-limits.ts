@@ -68,7 +68,10 @@ export const casesOfLimits: Cases = {
       pod('a', '{name: a}'),
       pod('a', '{name: a, image: b}, {name: a, image: c}'),
     ],
-    good: [pod('nginx.a', '{name: a, image: b}, {name: c, image: d}')],
+    good: [
+      pod('nginx.a', '{name: a, image: b}, {name: c, image: d}'),
+      pod('a'.repeat(80), '{name: a, image: b}'),
+    ],
   },
   'kubelet-mount-type': {
     bad: [mount('type: bind'), mount('options: [rshared, rw]'), mount('type: none, options: [rw]')],
