@@ -44,8 +44,7 @@ const gatesOf = (main: Report, path: readonly string[]): string[] =>
     .map((pair) => pair.split('=', 1)[0]!.trim())
 
 /** A subdomain of RFC 1123 as Kubernetes checks it, which doesn't limit the length of a label. */
-const subdomain =
-  /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
+const subdomain = /^(?=.{1,253}$)[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*$/
 
 /** What is wrong with a static pod, or null. */
 function podProblem(main: Report, path: readonly string[]): string | null {
