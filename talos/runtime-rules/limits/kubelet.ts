@@ -79,7 +79,7 @@ const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
 function thresholdProblem({ key, text }: Value): string | null {
   if (!signals.includes(key)) return `there is no signal ${quoted(key)} (${signals.join(', ')})`
   const isRight = text.endsWith('%')
-    ? /^\+?(\d+\.?\d*|\.\d+)%$/.test(text) && Number(text.slice(0, -1)) <= 100
+    ? /^\+?(\d+(?:\.\d*)?|\.\d+)%$/.test(text) && Number(text.slice(0, -1)) <= 100
     : isQuantity(text) && quantityOf(text) > 0
   return isRight ? null : `${quoted(text)} is neither an amount such as 500Mi nor a percentage`
 }
