@@ -74,7 +74,8 @@ const deliveries = list<Delivery>()({
 
 export const deliveryList = listOperation(deliveries, Delivery, {
   name: 'deliveryList',
-  summary: 'Messages to channels, the newest first. They are kept for 30 days.',
+  summary:
+    'Messages to channels, the newest first. They are kept for 30 days. Messages about servers, clusters or datacenters that the caller may not read are left out.',
   path: '/v1/deliveries',
   scope: 'clusters:read',
 })

@@ -23,7 +23,7 @@ import {
   silenceRemove,
 } from '#contract/alerts/silences.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
-import { serve } from '../../http/serve.ts'
+import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
@@ -90,9 +90,9 @@ export function alerts(
       on(silenceRemove, ({ caller, params, ifMatch }) =>
         rules.endSilence(caller, params.id, ifMatch).then(() => undefined),
       )
-      on(deliveryList, ({ query }) => messages.list(query))
-      on(deliveryGet, ({ params }) => messages.get(params.id))
-      on(deliveryRetry, ({ caller, params }) => messages.again(caller, params.id))
+      on(deliveryList, ({ caller, query }) => messages.list(signedIn(caller), query))
+      on(deliveryGet, ({ caller, params }) => messages.get(signedIn(caller), params.id))
+      on(deliveryRetry, ({ caller, params }) => messages.again(signedIn(caller), params.id))
     },
     async removeOld() {
       const before = new Date(clock.now() - keptMs)

@@ -6,10 +6,12 @@ import {
   type deliveryList,
 } from '#contract/alerts/deliveries.ts'
 import { Problem } from '#contract/errors.ts'
+import { type FindingObject, findingObjects } from '#contract/findings/kinds.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { permits } from '#contract/permissions.ts'
 import { inTransaction } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
+import type { UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import type { Platform } from '../../platform.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
@@ -29,8 +31,17 @@ const present = (row: store.DeliveryRow): Delivery => ({
   ended_at: row.ended_at?.toISOString() ?? null,
 })
 
-const existing = (row: store.DeliveryRow | undefined): store.DeliveryRow => {
-  if (!row) throw new Problem('not_found', 'There is no such message')
+/** Kinds of objects that the caller may not read, so neither the messages about them. */
+const hiddenFrom = ({ scopes }: UserCaller): FindingObject[] =>
+  (Object.keys(findingObjects) as FindingObject[]).filter(
+    (object) => !permits(scopes, findingObjects[object].read).ok,
+  )
+
+/** @throws Problem not_found also if the message is about an object that the caller may not read */
+function existing(caller: UserCaller, row: store.DeliveryRow | undefined): store.DeliveryRow {
+  const hidden = hiddenFrom(caller)
+  if (!row || (row.content as Content).items.some(({ object }) => hidden.includes(object.kind)))
+    throw new Problem('not_found', 'There is no such message')
   return row
 }
 
@@ -41,13 +52,16 @@ export const deliveries = ({
   engine,
   record,
 }: Pick<Platform, 'db' | 'clock' | 'config' | 'engine' | 'record'>) => ({
-  async list(query: Input<typeof deliveryList>['query']): Promise<Page<Delivery>> {
-    const { rows, total } = await store.page(db, query)
+  async list(
+    caller: UserCaller,
+    query: Input<typeof deliveryList>['query'],
+  ): Promise<Page<Delivery>> {
+    const { rows, total } = await store.page(db, query, hiddenFrom(caller))
     return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
   },
 
-  async get(id: string): Promise<Answer<typeof deliveryGet>> {
-    const row = existing(await store.find(db, id))
+  async get(caller: UserCaller, id: string): Promise<Answer<typeof deliveryGet>> {
+    const row = existing(caller, await store.find(db, id))
     const tries = await store.attemptsOf(db, id)
     return {
       ...present(row),
@@ -56,10 +70,10 @@ export const deliveries = ({
     }
   },
 
-  /** @throws Problem transition_refused */
-  again: (caller: Caller, id: string): Promise<Delivery> =>
+  /** @throws Problem not_found, transition_refused */
+  again: (caller: UserCaller, id: string): Promise<Delivery> =>
     inTransaction(db, async (tx) => {
-      const row = existing(await store.lock(tx, id))
+      const row = existing(caller, await store.lock(tx, id))
       demand(canSendAgain(present(row)), 'transition_refused')
       const at = new Date(clock.now())
       const expires_at = new Date(at.getTime() + keepTryingMs)

@@ -1,6 +1,7 @@
 /** SQL for messages, their attempts, and what channels were told. */
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { deliveryList } from '#contract/alerts/deliveries.ts'
+import type { FindingObject } from '#contract/findings/kinds.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
@@ -28,8 +29,24 @@ const readers: SqlReaders<typeof deliveryList.list> = {
   tie: sql`id`,
 }
 
-export const page = (db: Db, query: Input<typeof deliveryList>['query']) =>
-  readPage(db.selectFrom('delivery').selectAll(), deliveryList.list, readers, query)
+/** @param hidden kinds of objects: messages with a finding about one of them are left out */
+export const page = (
+  db: Db,
+  query: Input<typeof deliveryList>['query'],
+  hidden: readonly FindingObject[],
+) =>
+  readPage(
+    hidden.reduce(
+      (from, kind) =>
+        from.where(
+          sql<boolean>`not content @> ${JSON.stringify({ items: [{ object: { kind } }] })}::jsonb`,
+        ),
+      db.selectFrom('delivery').selectAll(),
+    ),
+    deliveryList.list,
+    readers,
+    query,
+  )
 export const find = (on: On, id: string): Promise<DeliveryRow | undefined> =>
   on.selectFrom('delivery').selectAll().where('id', '=', id).executeTakeFirst()
 export const attemptsOf = (on: On, id: string): Promise<AttemptRow[]> =>
