@@ -15,11 +15,11 @@ export const listOf = (text: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
 
+/** The text with a capital letter at its start. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** Sentence case of a code word: `control_plane` is "Control plane". */
-export const sentence = (code: string): string => {
-  const words = code.replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
+export const sentence = (code: string): string => capital(code.replaceAll('_', ' '))
 
 /** Two initials for an avatar, from a name or an email address. */
 export function initials(nameOrEmail: string): string {

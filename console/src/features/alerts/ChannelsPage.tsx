@@ -90,7 +90,7 @@ export function ChannelsPage({ search, setSearch }: PageProps) {
   return (
     <AlertsFrame tab="channels">
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name or URL" options={{}} inline={['kind']}>
+      <ListToolbar state={state} placeholder="Name or host" options={{}} inline={['kind']}>
         {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
       </ListToolbar>
       <DataTable

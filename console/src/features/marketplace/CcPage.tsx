@@ -19,6 +19,7 @@ import { CcStatusText, Expiration, HourlyPrice } from './cc-columns.tsx'
 import { ccHistory, ccOne } from './cc-queries.ts'
 import { whyOf } from './cc-texts.ts'
 import css from './Marketplace.module.css'
+import { capital } from '../../lib/text.ts'
 
 /** The page of one commitment. */
 export function CcPage({ id }: { id: string }) {
@@ -118,7 +119,7 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
       </PageHeader>
       {why?.isTrouble === true && meanings[cc.status] !== null && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
-          <b>{why.text.charAt(0).toUpperCase() + why.text.slice(1)}.</b> {meanings[cc.status]}
+          <b>{capital(why.text)}.</b> {meanings[cc.status]}
         </Alert>
       )}
       <div className={css['panels']}>

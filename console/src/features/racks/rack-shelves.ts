@@ -4,6 +4,7 @@ import { byBay } from '#contract/racks/placing.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
+import { capital } from '../../lib/text.ts'
 
 /** A server, or one unit that is free. */
 export interface Shelf {
@@ -80,5 +81,5 @@ export function shelfSaid(shelf: Shelf): string {
           roleSaid(server),
           server.finding ? findingKinds[server.finding.kind].word : null,
         ].filter(Boolean)
-  return `${place[0]!.toUpperCase()}${place.slice(1)}: ${parts.join(', ')}`
+  return `${capital(place)}: ${parts.join(', ')}`
 }

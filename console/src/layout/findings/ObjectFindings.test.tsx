@@ -55,6 +55,20 @@ test('the page of a server shows its worst finding, and leads to the others', as
   screen.getByText(/It does not answer\./)
 })
 
+test('the page of a cluster names the server of a finding, with its reason as a sentence', async () => {
+  const failed = { ...silent, kind: 'server_failed', reason: 'came back in maintenance' }
+  answers['findingList'] = { items: [failed], total: 1 }
+  render(
+    <QueryClientProvider client={queryClient}>
+      <ClusterFindings cluster={{ id: 'c1', name: 'web' } as Cluster} />
+    </QueryClientProvider>,
+  )
+  const name = await screen.findByRole('link', { name: 'amber-1' })
+  expect(name.parentElement!.textContent).toMatch(
+    /^amber-1: Server failed in its cluster since .+\. Came back in maintenance$/,
+  )
+})
+
 test('findings of a cluster that could not be loaded are not shown as none', async () => {
   render(
     <QueryClientProvider client={queryClient}>

@@ -6,6 +6,7 @@ import { findingKinds, type FindingKind } from '#contract/findings/kinds.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
+import { capital } from '../../lib/text.ts'
 import { count } from '../../lib/units.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { Unread } from '../../ui/feedback/Unread.tsx'
@@ -19,13 +20,13 @@ const One = ({ finding, of }: { finding: Finding; of: string }) => (
   <Alert tone={finding.severity === 'down' ? 'danger' : 'warn'}>
     <span className={css['one']}>
       <span>
-        <b>{findingKinds[finding.kind].title}</b>{' '}
         {finding.object.id !== of && (
           <>
-            of <a href={pageOfFinding(finding)}>{finding.object.name}</a>{' '}
+            <a href={pageOfFinding(finding)}>{finding.object.name}</a>:{' '}
           </>
         )}
-        since <Time at={finding.since} />. {finding.reason}
+        <b>{findingKinds[finding.kind].title}</b> since <Time at={finding.since} />.{' '}
+        {capital(finding.reason)}
         {finding.acknowledged !== null && ` ${finding.acknowledged.by} takes care of it.`}
       </span>
       <span className={css['acts']}>

@@ -6,6 +6,7 @@ import { paths } from '../../../lib/paths.ts'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { unrecorded } from '../../../ui/text/unrecorded.ts'
 import css from './Shared.module.css'
+import { capital } from '../../../lib/text.ts'
 
 const effects = {
   no_reboot: { word: 'No reboot', tone: 'ok' },
@@ -53,8 +54,6 @@ export const Lines = ({ label, lines }: { label: string; lines: readonly string[
     ))}
   </pre>
 )
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Refusals with the same reason, once the name of the server is taken out of it. */
 export const sameReasons = (
