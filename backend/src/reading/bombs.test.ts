@@ -24,6 +24,7 @@ import {
   NetstatSchema,
   ServiceListResponseSchema,
 } from '#talos/proto/gen/machine/machine_pb.ts'
+import { freeBlock } from '../../../tools/testing/free-block.ts'
 import { spread } from '../../../tools/testing/length.ts'
 import { checkedEtcdFile } from '../backup/etcd-stream.ts'
 import { readRecords } from '../backup/records.ts'
@@ -54,10 +55,7 @@ const admin = await backend.signIn()
 const now = new Date()
 let datacenterId: string
 
-/**
- * Fails if the work costs too much. Returns the error's code or message, or the status of a
- * response.
- */
+/** Fails if the work costs too much. @returns the error's message, or the status of a response */
 async function cheaply(act: () => Promise<unknown>): Promise<string> {
   let outcome = ''
   const cost = await costOf(async () => {
@@ -181,8 +179,8 @@ describe('the configuration that a machine reports', () => {
   })
 })
 
+const address = `127.20.${(await freeBlock(1)) + 1}.1`
 describe('a Kubernetes API', () => {
-  const address = '127.0.6.44'
   let body: string | Buffer = ''
   let answer: ((response: ServerResponse) => void) | undefined
   let api: ReturnType<typeof kubernetes>

@@ -206,7 +206,7 @@ export const killConfigurations = (installation: Installation): void =>
       { timeout: 180_000 },
       async () => {
         const { endpoint } = await now()
-        const virtual = new URL(endpoint).hostname.replace(/\d+\.\d+$/, '255.79')
+        const virtual = new URL(endpoint).hostname.replace(/\d+$/, '200')
         await changed('configure:after', { kind: 'endpoint', endpoint: virtual, virtual_ip: true })
         expect(await now()).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true })
       },
