@@ -30,7 +30,12 @@ const reset = (node: Server, body: { keep_workload_disks?: boolean } = {}) =>
  */
 const silentAfterReset = (node: Server) =>
   world.alone(async () => {
-    const { operation } = (await reset(node)).answer!
+    // Refused while a control plane that was off is not well yet.
+    const { answer } = await world.until(
+      () => reset(node),
+      (one) => one.answer !== undefined,
+    )
+    const { operation } = answer!
     await addFault(world.machine(node), { kind: 'refuse', port: 'apid' })
     return operation
   })
