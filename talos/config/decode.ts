@@ -5,6 +5,7 @@
  */
 import { type Contract, has, isSince, modelledMinors, since } from '../versions.ts'
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
+import { linkKinds } from './model/network.ts'
 import { isBase64, isDuration } from './formats.ts'
 import { nearestOf } from './nearest.ts'
 import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
@@ -179,16 +180,7 @@ function linksTwice(documents: readonly ConfigDocument[]): ConfigProblem[] {
 
 /** Kinds that can't share a name (Talos `ConflictsWithKinds`). */
 const families: readonly (readonly string[])[] = [
-  [
-    'LinkConfig',
-    'VLANConfig',
-    'BondConfig',
-    'BridgeConfig',
-    'DummyLinkConfig',
-    'WireguardConfig',
-    'VRFConfig',
-    'VethConfig',
-  ],
+  linkKinds,
   ['Layer2VIPConfig', 'HCloudVIPConfig'],
   ['UserVolumeConfig', 'ExistingVolumeConfig'],
 ]

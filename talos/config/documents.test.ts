@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import { config, messages, secrets } from '../testing/generated.ts'
 import { hiddenIn, masked, withHidden } from './mask.ts'
 import { mergePatches } from './merge.ts'
+import { linkKinds, networkDocuments } from './model/network.ts'
 import { checkPatch } from './patch-check.ts'
 import { patchSchema } from './schema.ts'
 import { validateConfig } from './validate.ts'
@@ -174,4 +175,11 @@ test('the schema says where a field of the main document is in new configuration
     JSON.stringify(patchSchema(version).$defs!['MachineConfig']!.properties!['machine'])
   expect(about(talosVersion)).toContain('New configurations have it in KubeletConfig.extraArgs')
   expect(about('1.13')).not.toContain('New configurations')
+})
+
+test('every document with the fields of a link is one of the kinds of links', () => {
+  const withFields = Object.entries(networkDocuments).flatMap(([kind, { fields }]) =>
+    'addresses' in fields && 'routes' in fields ? [kind] : [],
+  )
+  expect(withFields.toSorted()).toEqual(linkKinds.toSorted())
 })

@@ -1,4 +1,5 @@
 /** Links: names, VLAN ids, MTUs. */
+import { linkKinds } from '../config/model/network.ts'
 import type { Report } from '../config/report.ts'
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
@@ -54,15 +55,7 @@ function mtusOf(config: Configuration): Mtu[] {
     })),
   )
   const documents = config
-    .of(
-      'LinkConfig',
-      'VLANConfig',
-      'BondConfig',
-      'BridgeConfig',
-      'DummyLinkConfig',
-      'WireguardConfig',
-      'VRFConfig',
-    )
+    .of(...linkKinds)
     .map((document) => ({ document, path: ['mtu'], name: document.text('name') }))
   return [...old, ...documents].flatMap((found) => {
     const mtu = found.document.number(...found.path)

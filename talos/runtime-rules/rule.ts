@@ -3,6 +3,7 @@
  * configuration that rules read.
  */
 import type { ConfigDocument } from '../config/decode.ts'
+import { linkKinds, linkMakers } from '../config/model/network.ts'
 import { Report } from '../config/report.ts'
 import type { Minor } from '../versions.ts'
 import { oldForm } from './old-form.ts'
@@ -29,16 +30,6 @@ export interface RuntimeRule {
   readonly find: (config: Configuration) => Iterable<Hit>
 }
 
-/** Kinds of documents that create a link with the document's name. */
-const linkMakers = [
-  'VLANConfig',
-  'BondConfig',
-  'BridgeConfig',
-  'DummyLinkConfig',
-  'WireguardConfig',
-  'VRFConfig',
-  'VethConfig',
-] as const
 /** Keys of an interface of the old form that make it a link which Talos creates. */
 const makingKeys = ['bond', 'bridge', 'dummy', 'wireguard'] as const
 
@@ -120,7 +111,7 @@ export class Configuration {
           : []),
       ])
       .map((found) => ({ document: main, ...found }))
-    const documents = this.of(...linkMakers, 'LinkConfig').flatMap((document) =>
+    const documents = this.of(...linkKinds).flatMap((document) =>
       document.items('addresses').map(({ path }) => ({
         document,
         path: [...path, 'address'],

@@ -4,6 +4,19 @@ import * as t from './shape.ts'
 
 type Fields = Record<string, t.Shape>
 
+/** Kinds of documents that create a link with the document's name. */
+export const linkMakers = [
+  'VLANConfig',
+  'BondConfig',
+  'BridgeConfig',
+  'DummyLinkConfig',
+  'WireguardConfig',
+  'VRFConfig',
+  'VethConfig',
+] as const
+/** Kinds of documents that set up the link with the document's name. */
+export const linkKinds = ['LinkConfig', ...linkMakers] as const
+
 /** Fields of links of every kind. */
 const link: Fields = {
   up: t.flag('Whether the link is up'),

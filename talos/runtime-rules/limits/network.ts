@@ -1,4 +1,5 @@
 /** Ports of bonds, routes, tunnels, the firewall between servers, and proxies. */
+import { linkKinds } from '../../config/model/network.ts'
 import type { Report } from '../../config/report.ts'
 import { addressOf, prefixOf } from '../../network-effect/addresses.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
@@ -9,16 +10,6 @@ interface Link {
   readonly path: readonly string[]
   readonly name: string
 }
-
-const documentsOfLinks = [
-  'LinkConfig',
-  'VLANConfig',
-  'BondConfig',
-  'BridgeConfig',
-  'DummyLinkConfig',
-  'WireguardConfig',
-  'VRFConfig',
-] as const
 
 /** Interfaces and their VLANs in the old form, and documents. */
 function linksOf(config: Configuration): Link[] {
@@ -35,7 +26,7 @@ function linksOf(config: Configuration): Link[] {
     ]
   })
   const documents = config
-    .of(...documentsOfLinks)
+    .of(...linkKinds)
     .map((document) => ({ document, path: [], name: document.text('name') }))
   return [...old, ...documents]
 }
