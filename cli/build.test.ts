@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildClient } from './build.ts'
 
-test('the standalone client is built as one small file', { timeout: 60_000 }, async () => {
+test('the standalone client is built as one small file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-build-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await buildClient(folder)

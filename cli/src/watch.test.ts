@@ -151,28 +151,24 @@ describe('operation watch', () => {
   })
 })
 
-test(
-  'Ctrl-C ends only the watching, and a message says that the operation continues',
-  { timeout: 30_000 },
-  async () => {
-    const { api, cli } = await watching([story[0]!])
-    const child = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('main.ts', import.meta.url)), 'operation', 'watch', id(70)],
-      {
-        env: { ...process.env, ...cli.env, STEELYARD_URL: api.url },
-      },
-    )
-    await once(child.stdout, 'data')
-    child.kill('SIGINT')
-    const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
-    expect(code).toBe(130)
-    expect(err).toBe(
-      `Stopped watching. The operation continues\nWatch it again: steelyard operation watch ${id(70)}\n`,
-    )
-    expect(api.callsOf(operationCancel)).toHaveLength(0)
-  },
-)
+test('Ctrl-C ends only the watching, and a message says that the operation continues', async () => {
+  const { api, cli } = await watching([story[0]!])
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('main.ts', import.meta.url)), 'operation', 'watch', id(70)],
+    {
+      env: { ...process.env, ...cli.env, STEELYARD_URL: api.url },
+    },
+  )
+  await once(child.stdout, 'data')
+  child.kill('SIGINT')
+  const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  expect(code).toBe(130)
+  expect(err).toBe(
+    `Stopped watching. The operation continues\nWatch it again: steelyard operation watch ${id(70)}\n`,
+  )
+  expect(api.callsOf(operationCancel)).toHaveLength(0)
+})
 
 test('operation cancel and retry print the new state', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])

@@ -5,7 +5,7 @@ import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
 const owner = 'the same installation'
 const waitFor = (condition: () => boolean | Promise<boolean>) =>
-  expect.poll(condition, { timeout: 30_000, interval: 20 }).toBe(true)
+  expect.poll(condition, { interval: 20 }).toBe(true)
 
 /** A process whose runs never end by themselves. `begun`: the crashes that each run was told of. */
 async function lives(act: (job: Job, life: number) => Promise<void>, { isCarried = true } = {}) {
@@ -67,7 +67,7 @@ test('an object whose run ends the process twice is halted, whatever wakes it, u
   })
   expect(await third.resume('a')).toBe(false)
   await third.stop()
-}, 60_000)
+})
 
 test('a crash after further effects, a shutdown and an ended run count from the beginning', async () => {
   const { begun, start, row } = await lives(async (job, life) => {
@@ -104,7 +104,7 @@ test('a crash after further effects, a shutdown and an ended run count from the 
   await waitFor(async () => (await row(last)).failures === 1)
   expect(await row(last)).toMatchObject({ crashes: 0, halted_at: null })
   await last.stop()
-}, 60_000)
+})
 
 test('an object that no operation carries is not halted, but pauses after repeated crashes', async () => {
   const { begun, start, row } = await lives(forever, { isCarried: false })
@@ -120,7 +120,7 @@ test('an object that no operation carries is not halted, but pauses after repeat
   expect({ halted_at, by }).toEqual({ halted_at: null, by: null })
   expect(due_at!.getTime()).toBeGreaterThan(Date.now() + 20_000)
   await third.stop()
-}, 60_000)
+})
 
 test('a process that lost its lease but still lives takes the counted crash back', async () => {
   const { connection, begun, start, row } = await lives(forever)
@@ -145,4 +145,4 @@ test('a process that lost its lease but still lives takes the counted crash back
   expect(await row(other)).toMatchObject({ crashes: 0 })
   goOn()
   await Promise.all([first.stop(), other.stop()])
-}, 60_000)
+})

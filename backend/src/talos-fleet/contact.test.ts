@@ -373,7 +373,7 @@ test('during an operation a silent server is noticed at its first missed contact
     reason: 'did not answer within 3.5 s',
   })
   expect(of(other).length - asked).toBeGreaterThan(5)
-}, 60_000)
+})
 
 test('hanging servers do not delay the others', async () => {
   const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
@@ -386,4 +386,4 @@ test('hanging servers do not delay the others', async () => {
   const { of, until } = keep([...hanging, healthy])
   await until(() => of(healthy).length >= 2, 15_000)
   expect(of(healthy).map((o) => o.kind)).not.toContain('missed')
-}, 60_000)
+})

@@ -164,6 +164,8 @@ export async function startBackend({
     })
   const onStatement = tracing && tracedStatements(tracing)
   const database = connect({ connection, poolSize: 12, onStatement })
+  // On a busy machine, fifty requests at once wait longer for a connection than the product allows.
+  database.pool.options.connectionTimeoutMillis = 120_000
   const keys = await keysFor(database.pool, config.keyFile)
   await checkFingerprint(database.db, keys, config.keyFile)
   let chance = 1

@@ -13,7 +13,7 @@ async function folder(): Promise<string> {
   return path
 }
 
-test('only one process at a time holds the lock', { timeout: 60_000 }, async () => {
+test('only one process at a time holds the lock', async () => {
   const dir = await folder()
   await writeFile(join(dir, 'count'), '0')
   const module = fileURLToPath(new URL('lock.ts', import.meta.url))

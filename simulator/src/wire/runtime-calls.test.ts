@@ -121,7 +121,7 @@ test('over the API only the kubelet can be restarted, and no service can be stop
   expect((await machine.serviceRestart({ id: 'kubelet' })).messages[0]!.resp).toBe(
     'Service "kubelet" restarted',
   )
-  await expect.poll(async () => (await health()).health!.healthy, { timeout: 30_000 }).toBe(true)
+  await expect.poll(async () => (await health()).health!.healthy).toBe(true)
   expect((await health()).events!.events.map(({ state }) => state)).toEqual(
     expect.arrayContaining(['Stopping', 'Finished', 'Starting', 'Running']),
   )

@@ -142,7 +142,7 @@ test('other accounts are refused at the socket and cannot read the files of the 
       'Peer authentication failed for user',
     )
   await one.stop()
-}, 60_000)
+})
 
 test('a data folder that trusted every account is changed at the next start, also if its server still runs', async () => {
   const folder = temporaryFolder('pg')
@@ -168,7 +168,7 @@ test('a data folder that trusted every account is changed at the next start, als
   ])
   expect(statSync(path.join(data, 'pg_hba.conf')).mode & 0o777).toBe(0o600)
   await three.stop()
-}, 60_000)
+})
 
 test('the folder of an older version is handed over, after the server that a kill left running has ended', async ({
   skip,
@@ -188,7 +188,7 @@ test('the folder of an older version is handed over, after the server that a kil
   expect(await ask(next, 'select n from kept')).toEqual([{ n: 42 }])
   expect(owners(data)).toEqual(new Set([account!.uid]))
   await next.stop()
-}, 60_000)
+})
 
 const killed = `
 import { lchownSync } from 'node:fs'
@@ -221,7 +221,7 @@ test('a hand-over that is killed at any moment is completed by the next start, a
   expect(await ask(next, 'select n from kept')).toEqual([{ n: 42 }])
   expect(owners(data)).toEqual(new Set([account!.uid]))
   await next.stop()
-}, 90_000)
+})
 
 test('links are not followed during a hand-over, and a file with a second name is refused', ({
   skip,
@@ -325,7 +325,7 @@ test('if something foreign stands at the socket’s place, another name is taken
       before.uid,
     ])
   }
-}, 120_000)
+})
 
 test('if the socket has to move while Steelyard runs, its connections follow', async () => {
   const folder = temporaryFolder('pg')
@@ -354,7 +354,7 @@ test('if the socket has to move while Steelyard runs, its connections follow', a
   expect(existsSync(one.connection.host!)).toBe(true)
   await database.close()
   await one.stop()
-}, 60_000)
+})
 
 test('the access of a data folder is written once', () => {
   const folder = temporaryFolder('access')

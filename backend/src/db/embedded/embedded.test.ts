@@ -132,7 +132,7 @@ test('the supervisor restarts a database server after kill −9, and no commit i
     expect(one.pid()).not.toBe(pid)
   }
   await one.stop()
-}, 90_000)
+})
 
 test('the lock file of a dead PostgreSQL server does not count as a running server', async () => {
   const folder = temporaryFolder('pg')
@@ -143,7 +143,7 @@ test('the lock file of a dead PostgreSQL server does not count as a running serv
   expect(['started', 'adopted']).toContain(await two.start())
   expect(await ask(two, 'select 1 as n')).toEqual([{ n: 1 }])
   await two.stop()
-}, 60_000)
+})
 
 test('the socket of another database server is not used', async () => {
   const [a, b] = [temporaryFolder('pg'), temporaryFolder('pg')]
@@ -164,7 +164,7 @@ test('the socket of another database server is not used', async () => {
   expect(outcome).toBe('still waiting')
   await again.stop()
   testMachine.kill(pid, 'SIGQUIT')
-}, 60_000)
+})
 
 test('only one Steelyard uses a data folder; the error of a second one names the process that uses the folder', () => {
   const folder = temporaryFolder('lock')
@@ -201,7 +201,7 @@ test.runIf(existsSync('/proc/self/stat'))(
     lockFolder(folder, { ...testMachine, pid })
     expect(() => lockFolder(folder, testMachine)).toThrow(FolderInUse)
     process.kill(pid, 'SIGKILL')
-    await expect.poll(() => isAlive(testMachine, pid), { timeout: 30_000 }).toBe(false)
+    await expect.poll(() => isAlive(testMachine, pid)).toBe(false)
     lockFolder(folder, testMachine)()
     parent.kill('SIGKILL')
   },
@@ -263,4 +263,4 @@ test('a failed start leaves no PostgreSQL server running, and its error has the 
   expect(existsSync(path.join(folder, 'postgres/postmaster.pid'))).toBe(false)
   writeFileSync(path.join(folder, 'postgres/PG_VERSION'), '17\n')
   await expect(server(folder).start()).rejects.toThrow(/^(?!.*last year).*incompatible with server/)
-}, 60_000)
+})

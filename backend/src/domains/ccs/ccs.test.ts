@@ -185,33 +185,29 @@ test('a commitment goes through its life, and records who did what', async () =>
   ])
 })
 
-test(
-  'every change of the status that is not specified is refused and changes nothing',
-  { timeout: 60_000 },
-  async () => {
-    for (const from of ccStatuses) {
-      const cc = await withStatus(from)
-      for (const to of ccStatuses) {
-        const allowed =
-          {
-            not_committed: ['waiting_delegation'],
-            waiting_delegation: ['waiting_start', 'removed'],
-            waiting_start: ['active'],
-            active: ['completed', 'failed'],
-          }[from as string] ?? (from === 'removed' ? [] : ['removed'])
-        if (from === to || allowed.includes(to)) continue
-        const { status, problem } = await change(cc, { status: to })
-        expect({ from, to, status, code: problem?.code }).toEqual({
-          from,
-          to,
-          status: 409,
-          code: 'transition_refused',
-        })
-      }
-      expect(await get(cc)).toEqual(cc)
+test('every change of the status that is not specified is refused and changes nothing', async () => {
+  for (const from of ccStatuses) {
+    const cc = await withStatus(from)
+    for (const to of ccStatuses) {
+      const allowed =
+        {
+          not_committed: ['waiting_delegation'],
+          waiting_delegation: ['waiting_start', 'removed'],
+          waiting_start: ['active'],
+          active: ['completed', 'failed'],
+        }[from as string] ?? (from === 'removed' ? [] : ['removed'])
+      if (from === to || allowed.includes(to)) continue
+      const { status, problem } = await change(cc, { status: to })
+      expect({ from, to, status, code: problem?.code }).toEqual({
+        from,
+        to,
+        status: 409,
+        code: 'transition_refused',
+      })
     }
-  },
-)
+    expect(await get(cc)).toEqual(cc)
+  }
+})
 
 test('setting the present status again changes nothing', async () => {
   const cc = await withStatus('active')

@@ -79,7 +79,7 @@ beforeAll(async () => {
   secrets = writeSecrets(
     (await first.backend.domains.clusters.secrets.bundle(first.backend.platform.db, theirs.id))!,
   )
-}, 150_000)
+})
 
 const asked = () => ({
   datacenter_id: second.datacenterId,

@@ -225,7 +225,7 @@ test('a reboot is sent once and followed until the server runs again, and a seco
   })
   expect(machine.bootId).not.toBe(bootId)
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
-}, 40_000)
+})
 
 test('if a process dies after it sent a reboot, another process follows that reboot and does not send a second one', async () => {
   const { reboots } = simulator.servers[0]!.disk.state.counters
@@ -246,7 +246,7 @@ test('if a process dies after it sent a reboot, another process follows that reb
   await backend.engine.run(70_000)
   expect(await untilEnded(told.id)).toMatchObject({ status: 'done' })
   expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
-}, 40_000)
+})
 
 test('a retried command does not interrupt another operation on the server', async () => {
   const { db } = backend.platform
@@ -276,7 +276,7 @@ test('a retried command does not interrupt another operation on the server', asy
     await operations.set(tx, deletion.id, { status: 'failed' })
     await servers.hold(tx, id, null)
   })
-}, 40_000)
+})
 
 test('a reboot with unknown result fails if the server is not seen to restart', async () => {
   const { bootId } = simulator.servers[0]!
@@ -306,7 +306,7 @@ test('a reboot with unknown result fails if the server is not seen to restart', 
   await operator.call(operationRetry, { params: { id: operationId } })
   expect(await untilEnded(operationId)).toMatchObject({ status: 'done' })
   expect(simulator.servers[0]!.bootId).not.toBe(bootId)
-}, 40_000)
+})
 
 test('a single contact without a response does not count as a reboot', async () => {
   const machine = simulator.servers[0]!
@@ -334,7 +334,7 @@ test('a single contact without a response does not count as a reboot', async () 
     reason: expect.stringContaining('may never have received the command') as string,
   })
   expect(machine.bootId).toBe(bootId)
-}, 40_000)
+})
 
 const survived = machineCommandKinds.filter((kind) => machineCommands[kind].until !== 'off')
 test.each(survived)(
@@ -370,7 +370,7 @@ test('a restart of the kubelet ends when the kubelet is healthy again, without a
   expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({
     message: 'A restart of the kubelet was requested',
   })
-}, 40_000)
+})
 
 test("if other hardware answers at the address of a cluster's server, nothing is sent to it", async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
@@ -447,7 +447,7 @@ test('a shutdown ends when the server is off, and later calls report that the se
     ok: false,
     reason: expect.stringContaining('does not answer'),
   })
-}, 40_000)
+})
 
 test('a patch for a silent server is refused with the reason', async () => {
   const refused = await operator.call(patchCreate, {
