@@ -1,6 +1,7 @@
 /** Silences: findings that are not sent for a time, such as during works in a datacenter. */
 import * as z from 'zod/mini'
-import { isOpen, MaintenanceWindow, nextOpening, windowText } from '../clusters/changes/window.ts'
+import { MaintenanceWindow, windowText } from '../clusters/changes/window.ts'
+import { isOpen, nextOpening } from '../clusters/changes/window-times.ts'
 import type { Finding } from '../findings/findings.ts'
 import { type FindingObject, findingObjects } from '../findings/kinds.ts'
 import { list } from '../list.ts'

@@ -35,47 +35,6 @@ export const MaintenanceWindow = z.strictObject({
 })
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>
 
-const minutesOfWeek = 7 * 1440
-
-/** Minutes since Monday 00:00 at this time in the window's time zone. */
-function minuteOfWeek(at: Date, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }).formatToParts(at)
-  const part = (type: string): string => parts.find((p) => p.type === type)?.value ?? ''
-  const day = weekdays.indexOf(part('weekday').toLowerCase() as Weekday)
-  return day * 1440 + Number(part('hour')) * 60 + Number(part('minute'))
-}
-
-const openings = ({ days, from }: MaintenanceWindow): number[] => {
-  const [hours, minutes] = from.split(':').map(Number) as [number, number]
-  return days.map((day) => weekdays.indexOf(day) * 1440 + hours * 60 + minutes)
-}
-const ahead = (from: number, to: number): number => (to - from + minutesOfWeek) % minutesOfWeek
-
-/** Whether the window is open at this time. */
-export function isOpen(window: MaintenanceWindow, at: Date): boolean {
-  const now = minuteOfWeek(at, window.time_zone)
-  return openings(window).some((opening) => ahead(opening, now) < window.minutes)
-}
-
-/**
- * When the window opens next; `at` itself if it is open. If daylight saving time starts or ends in
- * between, the result is an hour off: check `isOpen` at that time.
- */
-export function nextOpening(window: MaintenanceWindow, at: Date): Date {
-  if (isOpen(window, at)) return at
-  const now = minuteOfWeek(at, window.time_zone)
-  const minutes = Math.min(
-    ...openings(window).map((opening) => ahead(now, opening) || minutesOfWeek),
-  )
-  return new Date(Math.floor(at.getTime() / 60_000) * 60_000 + minutes * 60_000)
-}
-
 const dayNames: Record<Weekday, string> = {
   mon: 'Mon',
   tue: 'Tue',

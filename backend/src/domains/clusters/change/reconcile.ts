@@ -4,7 +4,8 @@
  * and nothing else runs on the cluster.
  */
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
-import { isOpen, nextOpening, windowText } from '#contract/clusters/changes/window.ts'
+import { windowText } from '#contract/clusters/changes/window.ts'
+import { isOpen, nextOpening } from '#contract/clusters/changes/window-times.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTitle, type Step } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'

@@ -1,5 +1,6 @@
 import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
-import { nextOpening, windowText } from '#contract/clusters/changes/window.ts'
+import { windowText } from '#contract/clusters/changes/window.ts'
+import { nextOpening } from '#contract/clusters/changes/window-times.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { call } from '../../../api/client.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
