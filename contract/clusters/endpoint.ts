@@ -21,7 +21,12 @@ export const endpointText = z.string().check(
   z.trim(),
   z.refine(
     (e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()),
-    { error: 'Enter an IP address or a DNS name' },
+    {
+      error: ({ input }) =>
+        /[^:]:(?!6443\/?$)\d+\/?$/.test(String(input))
+          ? 'Leave the port out: the Kubernetes API is always on 6443, also behind a load balancer'
+          : 'Enter an IP address or a DNS name',
+    },
   ),
   z.refine((e) => unreachableReason(endpointHost(e)) === null, {
     error: ({ input }) => unreachableReason(endpointHost(String(input)))!,

@@ -90,6 +90,16 @@ export const endpoints = (on: On, datacenterId: string) =>
     .where('deleted_at', 'is', null)
     .execute()
 
+/** Clusters with this endpoint, a URL. */
+export const withEndpoint = (on: On, endpoint: string) =>
+  on
+    .selectFrom('cluster')
+    .select(['id', 'name', 'datacenter_id'])
+    .where('endpoint', '=', endpoint)
+    .where('deleted_at', 'is', null)
+    .orderBy('name')
+    .execute()
+
 /** Number of clusters in each datacenter. */
 export const countByDatacenter = (on: On) =>
   on

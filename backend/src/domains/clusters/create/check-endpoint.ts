@@ -10,6 +10,9 @@ import { isLoopback } from '#contract/network/special-ranges.ts'
 import { type NewCluster } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { anyLink } from '../../configurations/api.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { listed } from '../sentences.ts'
+import * as store from '../store.ts'
 import type { Surroundings, Find } from './judged.ts'
 import type { ChosenServer } from '../blueprint.ts'
 
@@ -23,7 +26,7 @@ const same = (a: Address | null, b: Address | null) =>
   a !== null && b !== null && a.family === b.family && a.value === b.value
 
 /** The network of an address with prefix. */
-function networkOf(addressWithPrefix: string): Cidr | null {
+export function networkOf(addressWithPrefix: string): Cidr | null {
   const [host, prefix] = addressWithPrefix.split('/')
   const address = parseAddress(host!)
   if (!address || prefix === undefined) return null
@@ -35,6 +38,12 @@ function networkOf(addressWithPrefix: string): Cidr | null {
   }
 }
 
+/** The gateways of a server's default routes. Of a former member, others may lead to its pods. */
+export const gatewaysOf = ({ hardware }: Pick<ServerFacts, 'hardware'>): Address[] =>
+  (hardware?.routes ?? []).flatMap(({ destination, gateway }) =>
+    destination === '' ? (bare(gateway) ?? []) : [],
+  )
+
 /** The network of a server's dialled address, if its prefix is known. */
 export const dialledNetwork = (c: ServerFacts): Cidr | null => {
   const address = parseAddress(c.address)
@@ -42,12 +51,27 @@ export const dialledNetwork = (c: ServerFacts): Cidr | null => {
   return told === undefined ? null : networkOf(told)
 }
 
+/**
+ * Names of other clusters with this endpoint: a DNS name leads to the same machines everywhere, an
+ * address in its datacenter.
+ */
+export async function clustersSharing(
+  on: Db | Tx,
+  host: string,
+  { id, datacenterId }: { readonly id?: string; readonly datacenterId: string | null },
+): Promise<string[]> {
+  const isName = parseAddress(host) === null
+  return (await store.withEndpoint(on, endpointUrl(host)))
+    .filter((one) => one.id !== id && (isName || one.datacenter_id === datacenterId))
+    .map((one) => one.name)
+}
+
 /** Checks the endpoint's address against the networks and the addresses in use. */
 export function judgeEndpoint(
   host: string,
   asked: Pick<NewCluster, 'virtual_ip' | 'servers'>,
   servers: readonly Pick<ChosenServer, 'node_id' | 'name' | 'role' | 'candidate'>[],
-  around: Pick<Surroundings, 'used'>,
+  around: Pick<Surroundings, 'used' | 'sharing'>,
   networks: { pod: Cidr; service: Cidr },
   find: Find,
   warnings: string[],
@@ -56,6 +80,10 @@ export function judgeEndpoint(
   const controlPlanes = servers.filter((s) => s.role === 'control_plane')
   const field = 'endpoint'
   const good = `The Kubernetes API will be at ${endpointUrl(host)}`
+  if (around.sharing.length > 0 && !asked.virtual_ip)
+    warnings.push(
+      `${host} is the endpoint of ${listed(around.sharing)} as well: servers of one cluster would reach the Kubernetes API of another and not join. Give each cluster an endpoint of its own.`,
+    )
   if (address === null) {
     find('endpoint', asked.virtual_ip ? 'A virtual IP must be an address' : null, good, { field })
     if (!asked.virtual_ip)
@@ -97,13 +125,16 @@ export function judgeEndpoint(
     const edge = controlPlanes
       .map((s) => dialledNetwork(s.candidate))
       .find((n) => n !== null && isEdge(n, address))
+    const routed = controlPlanes.find((s) => gatewaysOf(s.candidate).some((g) => same(g, address)))
     const problem = owner
       ? `${text} is in use by ${owner.by}`
-      : edge
-        ? `${text} is the network or broadcast address of ${formatCidr(edge)}`
-        : outside
-          ? `${text} is not in the network of ${outside.name}`
-          : null
+      : routed
+        ? `${text} is the gateway of ${routed.name}: choose an unused address`
+        : edge
+          ? `${text} is the network or broadcast address of ${formatCidr(edge)}`
+          : outside
+            ? `${text} is not in the network of ${outside.name}`
+            : null
     find('endpoint', problem, good, { field })
     return
   }

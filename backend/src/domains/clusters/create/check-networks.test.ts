@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NewCluster, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import type { PlannedDisk, ServerFacts } from '../../servers/api.ts'
 import { judge } from './check.ts'
+import { joiningProblem } from './check-networks.ts'
 import type { Surroundings } from './judged.ts'
 
 const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
@@ -64,6 +65,7 @@ function judged(servers: readonly ServerFacts[], more: Partial<NewClusterInput> 
     nameTaken: false,
     subnets: [],
     used: servers.map((s) => ({ address: s.address, by: `server ${s.name}`, node_id: s.id })),
+    sharing: [],
     versions: {
       pairs: () => [],
       pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],
@@ -124,6 +126,79 @@ describe('families of addresses', () => {
     expect(() => judged([server(1)], { service_cidr: '10.96.0.0/12, fd00::/112' })).toThrow(
       /Service CIDR must be one network/,
     )
+  })
+})
+
+const behind = (n: number, gateway: string, more: Partial<ServerFacts> = {}) =>
+  server(n, {
+    ...more,
+    hardware: {
+      ...({} as NonNullable<ServerFacts['hardware']>),
+      routes: [
+        { destination: '', gateway, link: 'eth0', metric: 1024 },
+        { destination: '10.244.1.0/24', gateway: '10.244.1.0', link: 'flannel.1', metric: 0 },
+      ],
+    },
+  })
+
+describe('ranges of networks', () => {
+  test.each([
+    ['127.0.0.0/16', '127.0.0.0/8, a loopback range'],
+    ['0.0.0.0/16', '0.0.0.0/8, a "this network" range'],
+    ['169.254.0.0/17', '169.254.0.0/16, a link-local range'],
+    ['224.0.0.0/16', '224.0.0.0/4, a multicast range'],
+    ['240.0.0.0/12', '240.0.0.0/4, a reserved range'],
+  ])('pods and services in %s are refused', (network, range) => {
+    for (const field of ['pod_cidr', 'service_cidr'] as const)
+      expect(judged([server(1)], { [field]: network }).wrong).toContainEqual(
+        expect.stringContaining(`overlaps with ${range}: choose a private network`),
+      )
+  })
+
+  test('IPv6 pods in a range of multicast or of one link are refused', () => {
+    const ipv6 = server(1, { addresses: ['fd01::1/64'] })
+    for (const pod_cidr of ['ff00::/56', 'fe80::/64', '::/56'])
+      expect(judged([ipv6], { pod_cidr, service_cidr: 'fd00::/112' }).wrong).toEqual([
+        expect.stringContaining('choose a private network, such as fd00:10:244::/56'),
+      ])
+  })
+
+  test('public space, and a part of a server’s network, are warned of', () => {
+    const warned = (servers: ServerFacts[], pod_cidr: string) => {
+      const { wrong, warnings } = judged(servers, { pod_cidr })
+      expect(wrong).toEqual([])
+      return warnings.filter((one) => one.startsWith(`The pod network ${pod_cidr}`))
+    }
+    expect(warned([server(1)], '172.244.0.0/16')).toEqual([
+      expect.stringContaining('is not in private address space'),
+    ])
+    const wide = server(1, { addresses: ['10.1.2.1/8'] })
+    expect(warned([wide], '10.244.0.0/16')).toEqual([
+      expect.stringContaining('lies in the network of web-1 (10.0.0.0/8)'),
+    ])
+    expect(warned([server(1)], '10.244.0.0/16')).toEqual([])
+  })
+
+  test('a network with the gateway of a server is refused, also when a server joins', () => {
+    const wide = behind(1, '10.244.0.1', { addresses: ['10.1.2.1/8'] })
+    expect(judged([wide]).wrong).toEqual([
+      'The pod network 10.244.0.0/16 contains the gateway of web-1, which could then reach nothing outside of its network',
+    ])
+    const networks = { pod_cidr: '10.244.0.0/16', service_cidr: '10.96.0.0/12' }
+    expect(joiningProblem(networks, wide)).toBe(
+      'The pod network 10.244.0.0/16 of the cluster contains the gateway of web-1',
+    )
+    // The routes to pods of a former member have gateways in their network.
+    expect(joiningProblem(networks, behind(1, '10.1.2.254'))).toBeNull()
+  })
+
+  test('a server that joins needs the family of the cluster’s addresses', () => {
+    const ipv6 = { pod_cidr: 'fd00:10:244::/56', service_cidr: 'fd00:10:96::/112' }
+    expect(joiningProblem(ipv6, server(2))).toBe(
+      'The pod network fd00:10:244::/56 of the cluster needs IPv6 addresses, and web-2 has none: Kubernetes does not start on it',
+    )
+    expect(joiningProblem(ipv6, server(2, { addresses: ['fd01::2/64'] }))).toBeNull()
+    expect(joiningProblem(ipv6, server(2, { addresses: [] }))).toBeNull()
   })
 })
 
@@ -219,6 +294,7 @@ describe('endpoints', () => {
         nameTaken: false,
         subnets: [],
         used: [used],
+        sharing: [],
         versions: {
           pairs: () => [],
           pairsForNew: () => [{ talos: 'v1.13.9', kubernetes: '1.36.3' }],

@@ -81,6 +81,7 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
   nameTaken: false,
   subnets: [],
   used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
+  sharing: [],
   versions: {
     pairs: () => [
       { talos: 'v1.13.9', kubernetes: '1.36.3' },
@@ -346,6 +347,14 @@ test('a virtual IP must be an unused address in the network of every control pla
   const vip = (endpoint: string, candidates = three) =>
     wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
   expect(vip('10.1.2.200')).toEqual([])
+  expect(wrong(asked(controlPlanes, { virtual_ip: true }), around(three))).toEqual([
+    'A virtual IP needs an address: give an unused address in the network of the control planes as the endpoint',
+  ])
+  const route = { destination: '', gateway: '10.1.2.254', link: 'eth0', metric: 1024 }
+  const routes = { ...({} as NonNullable<ServerFacts['hardware']>), routes: [route] }
+  expect(
+    vip('10.1.2.254', [candidate(1), candidate(2, { hardware: routes }), candidate(3)]),
+  ).toEqual(['10.1.2.254 is the gateway of web-2: choose an unused address'])
   expect(vip('10.1.2.2')).toEqual(['10.1.2.2 is in use by server web-2'])
   expect(vip('10.1.3.1')).toEqual(['10.1.3.1 is not in the network of web-1'])
   expect(vip('10.1.2.255')).toEqual([
@@ -375,6 +384,10 @@ test('an endpoint with the address of another server is refused; a name or a fre
   expect(ask('api.example.com').warnings).toEqual([
     'api.example.com must resolve to the control planes, or to a load balancer in front of them.',
   ])
+  const shared = around(three, { sharing: ['web', 'db'] })
+  expect(judge(asked(controlPlanes, { endpoint: 'api.example.com' }), shared).warnings).toContain(
+    'api.example.com is the endpoint of web and db as well: servers of one cluster would reach the Kubernetes API of another and not join. Give each cluster an endpoint of its own.',
+  )
   expect(ask('10.1.2.77').warnings).toEqual([
     "10.1.2.77 must lead to the control planes' port 6443.",
   ])
@@ -406,6 +419,15 @@ test.each([
     'Enter an IP address or a DNS name',
   )
 })
+
+test.each(['api.example.com:443', 'https://10.1.2.3:8443/', '[fd00::1]:443'])(
+  'the other port of %s is refused with the reason',
+  (text) => {
+    expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe(
+      'Leave the port out: the Kubernetes API is always on 6443, also behind a load balancer',
+    )
+  },
+)
 
 test('in random networks, the pod and Service ranges of an accepted cluster never contain a server', () => {
   const octet = fc.integer({ min: 0, max: 255 })

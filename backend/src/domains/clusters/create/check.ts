@@ -25,7 +25,7 @@ import { listed } from '../sentences.ts'
 import type { Surroundings, Finding, Find } from './judged.ts'
 import type { Resolved, ChosenServer } from '../blueprint.ts'
 import { endpointUrl, judgeEndpoint } from './check-endpoint.ts'
-import { judgeFamilies, judgeNetworks } from './check-networks.ts'
+import { judgeFamilies, judgeNetworks, networkWarnings } from './check-networks.ts'
 
 /** `v1.13.9`: Talos's notation. */
 const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
@@ -107,7 +107,8 @@ export function judge(asked: NewCluster, around: Surroundings) {
     })
   const pod = parseCidr(asked.pod_cidr)!
   const service = parseCidr(asked.service_cidr)!
-  judgeNetworks(pod, service, around, find)
+  judgeNetworks(pod, service, around, servers, find)
+  warnings.push(...networkWarnings(pod, service, servers))
   judgeFamilies(pod, service, servers, find)
   const room = roomProblem(pod, asked.servers.length)
   if (room !== null) {
@@ -125,7 +126,14 @@ export function judge(asked: NewCluster, around: Surroundings) {
   const first = servers.find((s) => s.role === 'control_plane')
   const host =
     asked.endpoint === undefined ? first?.candidate.address : endpointHost(asked.endpoint)
-  if (host !== undefined)
+  if (asked.endpoint === undefined && asked.virtual_ip)
+    find(
+      'endpoint',
+      'A virtual IP needs an address: give an unused address in the network of the control planes as the endpoint',
+      '',
+      { field: 'endpoint' },
+    )
+  else if (host !== undefined)
     judgeEndpoint(host, asked, servers, around, { pod, service }, find, warnings)
 
   const isComplete =

@@ -16,6 +16,7 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db
 import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { judge } from './check.ts'
+import { clustersSharing } from './check-endpoint.ts'
 import { judgedConfig, judgePatches, patchFindings } from './configurations.ts'
 import {
   demandSameImages,
@@ -47,11 +48,10 @@ async function surroundings(
   const candidates = await servers.forPlan(on, [...new Set(asked.servers.map((s) => s.node_id))])
   const addresses = await servers.addressesIn(on, asked.datacenter_id)
   const others = await store.endpoints(on, asked.datacenter_id)
-  const virtual = asked.virtual_ip ? asked.endpoint : undefined
+  const host = asked.endpoint === undefined ? undefined : endpointHost(asked.endpoint)
+  const virtual = asked.virtual_ip ? host : undefined
   const subnet =
-    virtual === undefined
-      ? null
-      : await parts.subnets.assigning(on, asked.datacenter_id, endpointHost(virtual))
+    virtual === undefined ? null : await parts.subnets.assigning(on, asked.datacenter_id, virtual)
   return {
     datacenter,
     candidates: new Map(candidates.map((c) => [c.id, c])),
@@ -65,10 +65,12 @@ async function surroundings(
       ...others
         .filter((o) => o.virtual_ip)
         .map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
-      ...(subnet === null
-        ? []
-        : [{ address: endpointHost(virtual!), by: `the workload subnet ${subnet}` }]),
+      ...(subnet === null ? [] : [{ address: virtual!, by: `the workload subnet ${subnet}` }]),
     ],
+    sharing:
+      host === undefined
+        ? []
+        : await clustersSharing(on, host, { datacenterId: asked.datacenter_id }),
     versions: parts.versions,
     eligibility: (candidate, wanted) => servers.eligibilityFor(candidate, wanted),
   }

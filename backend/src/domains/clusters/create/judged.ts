@@ -17,6 +17,8 @@ export interface Surroundings {
     readonly by: string
     readonly node_id?: string
   }[]
+  /** Names of other clusters whose servers reach their Kubernetes API by the asked endpoint. */
+  readonly sharing: readonly string[]
   readonly versions: OfferedVersions
   /** The eligibility checks of a server for its role in this cluster. */
   readonly eligibility: (server: ServerFacts, wanted: Wanted) => readonly Eligibility[]

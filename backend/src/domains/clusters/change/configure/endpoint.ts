@@ -12,7 +12,7 @@ import type { Facts } from '#talos/facts/facts.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
-import { endpointUrl, judgeEndpoint } from '../../create/check-endpoint.ts'
+import { clustersSharing, endpointUrl, judgeEndpoint } from '../../create/check-endpoint.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -83,7 +83,13 @@ async function addressCheck(
     host,
     asked,
     servers,
-    { used: own ? [] : used },
+    {
+      used: own ? [] : used,
+      sharing: await clustersSharing(parts.db, host, {
+        id: row.id,
+        datacenterId: row.datacenter_id,
+      }),
+    },
     { pod, service },
     (name, problem, good) => checks.push(check(name, problem === null, problem ?? good)),
     warnings,

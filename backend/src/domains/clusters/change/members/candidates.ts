@@ -2,7 +2,7 @@
  * Servers that join a running cluster: the checks of a creation that apply, their reservation, and
  * the steps of the plan.
  */
-import { contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { type Check, type ClusterServer, endpointHost } from '#contract/clusters/clusters.ts'
 import { roomProblem } from '#contract/clusters/network-rules.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
@@ -12,6 +12,7 @@ import type { Db, Tx } from '../../../../db/db.ts'
 import type { Caller } from '../../../../http/caller.ts'
 import { judgeServers, toWipe } from '../../create/check.ts'
 import { dialledNetwork } from '../../create/check-endpoint.ts'
+import { joiningProblem } from '../../create/check-networks.ts'
 import { judgePatches } from '../../create/configurations.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
 import type { Finding } from '../../create/judged.ts'
@@ -84,10 +85,7 @@ async function judge(
       refused(
         `${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
       )
-    const problem = networkProblem(row, {
-      name,
-      addresses: [candidate.address, ...candidate.addresses],
-    })
+    const problem = joiningProblem(row, candidate)
     if (problem !== null) refused(problem)
     const host = parseAddress(endpointHost(row.endpoint))
     const network = dialledNetwork(candidate)
@@ -132,25 +130,6 @@ async function judge(
       : []),
   ]
   return { findings, warnings, chosen }
-}
-
-/**
- * Why the server's addresses conflict with the pod and service networks, or null. The creation
- * checked them for its own servers only.
- */
-function networkProblem(
-  { pod_cidr, service_cidr }: Pick<store.ClusterRow, 'pod_cidr' | 'service_cidr'>,
-  { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
-): string | null {
-  for (const [what, text] of [['pod', pod_cidr] as const, ['service', service_cidr] as const]) {
-    const cidr = parseCidr(text)
-    const inside = addresses
-      .map((a) => parseAddress(a.split('/', 1)[0]!))
-      .some((a) => a !== null && cidr !== null && contains(cidr, a))
-    if (cidr !== null && inside)
-      return `The ${what} network ${formatCidr(cidr)} of the cluster contains an address of ${name}`
-  }
-  return null
 }
 
 const adoptedWarning =
