@@ -36,6 +36,9 @@ const sharedUuids: ReadonlySet<string> = new Set([
  */
 const oneByte = /^(?<byte>[0-9a-f]{2})\k<byte>{15}$/
 
+/** The UUID of a machine without one: "not present" (SMBIOS 3.7, 7.2.1). */
+export const noUuid = '00000000-0000-0000-0000-000000000000'
+
 /** Whether boards share this UUID, so that it identifies none of them. In any case. */
 export function isSharedUuid(uuid: string): boolean {
   const lower = uuid.toLowerCase()

@@ -367,6 +367,16 @@ describe('an inventory', () => {
       ...invalid,
       message: 'server sent invalid data (system UUID)',
     })
+    const uuid = '00000000-0000-0000-0000-000000000000'
+    await expect(readIdentity(await machine(), { without: uuid })).rejects.toMatchObject(invalid)
+    set(resources.systemInformation.type)
+    expect(await readIdentity(await machine(), { without: uuid })).toEqual({
+      uuid,
+      serial: '',
+      manufacturer: '',
+      product: '',
+    })
+    await expect(readIdentity(await machine())).rejects.toMatchObject(invalid)
     set(resources.disk.type, ['sda', new Uint8Array([0xff, 0xff])])
     await expect(readInventory(await machine())).rejects.toMatchObject({
       ...invalid,

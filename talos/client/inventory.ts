@@ -28,18 +28,22 @@ export type MachineStatus = ReturnType<typeof machineStatus>
 
 /**
  * Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override.
- * Throws TalosError, also if the machine has no UUID.
+ * Throws TalosError, also for an impossible UUID. `without`: the UUID of a machine that has none
+ * (boards without SMBIOS have no system information); left out, it throws for those as well.
  */
-export async function readIdentity(client: TalosClient, options: CallOptions = {}) {
+export async function readIdentity(
+  client: TalosClient,
+  { without, ...options }: CallOptions & { readonly without?: string } = {},
+) {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
-  const uuid = text(system?.uuid ?? '').toLowerCase()
+  const uuid = text(system?.uuid ?? '').toLowerCase() || (without ?? '')
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid))
     throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
   return {
     uuid,
-    serial: text(system!.serialNumber),
-    manufacturer: text(system!.manufacturer),
-    product: text(system!.productName),
+    serial: text(system?.serialNumber ?? ''),
+    manufacturer: text(system?.manufacturer ?? ''),
+    product: text(system?.productName ?? ''),
   }
 }
 

@@ -3,6 +3,7 @@
  * limits concurrent dials, and the machine's identity is checked before anything else is sent.
  */
 import { Problem } from '#contract/errors.ts'
+import { noUuid } from '#contract/servers/identity.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import {
   apiPort,
@@ -186,7 +187,9 @@ export function fleet({
     client: TalosClient,
     fingerprint: string | null,
   ): Promise<void> => {
-    const found = await readIdentity(client)
+    // Of a server with a UUID, a reading without one is no sign of other hardware.
+    const mayLack = server.uuid === null || server.uuid === noUuid
+    const found = await readIdentity(client, mayLack ? { without: noUuid } : {})
     const isAlike =
       server.uuid === null ||
       (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
@@ -390,7 +393,7 @@ export function fleet({
         const { pin, client } = await fresh(address, probing)
         try {
           const [identity, reading] = await Promise.all([
-            readIdentity(client),
+            readIdentity(client, { without: noUuid }),
             readEverything(client),
           ])
           return { identity, pin, reading }

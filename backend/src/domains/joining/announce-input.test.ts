@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../../testing/backend.ts'
-import { harmless } from './announcement.ts'
+import { harmless, readAnnouncement } from './announcement.ts'
 import { announcing, hostNameOf, query, simulated, uuid } from './testing.ts'
 
 const { backend, ask, make, announce, arrivals, token, audited, nextMinute } = await announcing()
@@ -10,11 +10,15 @@ afterEach(nextMinute)
 
 describe('queries with odd values from firmware or users', () => {
   const refused: [string, string, string][] = [
-    ['no query', '', 'The announcement has no UUID'],
-    ['no UUID', 'serial=S1&mac=02:00:00:00:00:01', 'The announcement has no UUID'],
-    ['a UUID that was never filled in', 'uuid=$%7Buuid%7D', 'The announcement has no UUID'],
+    ['no query', '', 'The firmware of the machine gives neither a UUID nor a serial number'],
+    [
+      'variables that were never filled in',
+      'uuid=$%7Buuid%7D&serial=$%7Bserial%7D&mac=$%7Bmac%7D',
+      'The firmware of the machine gives neither a UUID nor a serial number of its own',
+    ],
+    ['a UUID that is none', 'uuid=none&serial=S1', 'The announced UUID cannot be read'],
     ['two UUIDs', `uuid=${uuid()}&uuid=${uuid()}`, 'A query parameter is given twice'],
-    ['a list', `uuid[]=${uuid()}`, 'The announcement has no UUID'],
+    ['a list', `uuid[]=${uuid()}`, 'The firmware of the machine gives neither a UUID'],
     ['a text of 10 kB', `uuid=${uuid()}&serial=${'x'.repeat(10_000)}`, 'The URL is too long'],
     ['a text of 3 kB', `uuid=${uuid()}&serial=${'x'.repeat(3000)}`, 'The announcement is too long'],
     ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query contains a character that cannot be stored'],
@@ -60,6 +64,15 @@ describe('queries with odd values from firmware or users', () => {
       nextMinute()
     },
   )
+
+  test('a board without SMBIOS, whose UUID Talos never fills in, is told apart by its MAC address', () => {
+    const [mac, none] = ['02:00:00:00:00:01', '00000000-0000-0000-0000-000000000000']
+    for (const missing of ['uuid=$%7Buuid%7D&serial=$%7Bserial%7D&', 'uuid=&serial=&', ''])
+      expect(readAnnouncement(`/join/x?${missing}mac=${mac}`)).toEqual({
+        ok: true,
+        announcement: { uuid: none, serial: '', mac },
+      })
+  })
 
   test('a serial number is stored as one line of visible characters', async () => {
     const { id, token: own } = await make('serials')

@@ -8,12 +8,15 @@
 import { randomBytes } from 'node:crypto'
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
-import { needsMac } from '#contract/servers/identity.ts'
+import { needsMac, noUuid } from '#contract/servers/identity.ts'
 import { text } from '#talos/client/text.ts'
 import { hostNameOnly } from '#talos/facts/patch.ts'
 
 export interface Announcement {
-  /** Lower case. Empty only in a refused announcement. */
+  /**
+   * Lower case; zeros if the machine has none, as boards without SMBIOS. Empty only in a refused
+   * announcement.
+   */
   readonly uuid: string
   /**
    * One line, at most 256 characters. Firmware placeholders such as "Not Specified" stay as they
@@ -36,8 +39,8 @@ const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 /**
- * A variable that Talos has not replaced: if the serial number is empty or "To Be Filled By
- * O.E.M.", Talos waits for another one for half of an attempt (90 s), and then sends the variable
+ * A variable that Talos has not replaced: without system information, or if the serial number is
+ * empty or "To Be Filled By O.E.M.", Talos waits for another one for half of an attempt (90 s), and then sends the variable
  * itself (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
  */
 const unfilled = /^\$\{\w+\}$/
@@ -61,7 +64,7 @@ export function readAnnouncement(url: string): Reading {
     const value = (given.get(name) ?? '').trim()
     return unfilled.test(value) ? '' : value
   }
-  const uuid = said('uuid').toLowerCase()
+  const uuid = said('uuid').toLowerCase() || noUuid
   const mac = said('mac').toLowerCase()
   const serial = text(said('serial'))
   const announcement: Announcement = {
@@ -72,7 +75,7 @@ export function readAnnouncement(url: string): Reading {
   const no = (reason: string): Reading => ({ ok: false, reason, announcement })
   for (const name of ['uuid', 'serial', 'mac'])
     if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
-  if (announcement.uuid === '') return no('The announcement has no UUID')
+  if (announcement.uuid === '') return no('The announced UUID cannot be read')
   if (mac !== '' && announcement.mac === null) return no('The announced MAC address cannot be read')
   if (tokenInside.test(serial)) return no('The announced serial number is a join token')
   if (announcement.mac === null && needsMac(announcement))

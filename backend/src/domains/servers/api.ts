@@ -26,6 +26,7 @@ import type { FailedInstalls, ServerFacts } from './facts.ts'
 import type { Registering } from './registering.ts'
 import type { ListedRow } from './store.ts'
 
+export { isSameMachine, macsOf } from './register/recognise.ts'
 export { failedInstallsSaid, type PlannedDisk, type ServerFacts } from './facts.ts'
 export type { Candidate, Registering, Registration } from './registering.ts'
 

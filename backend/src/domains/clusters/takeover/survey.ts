@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { endpointHost } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
+import { noUuid } from '#contract/servers/identity.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readIdentity } from '#talos/client/inventory.ts'
@@ -105,7 +106,12 @@ async function tell(
     parts,
     address,
     proof,
-    (client) => Promise.all([readIdentity(client), readEverything(client), readFound(client)]),
+    (client) =>
+      Promise.all([
+        readIdentity(client, { without: noUuid }),
+        readEverything(client),
+        readFound(client),
+      ]),
     signal,
   )
   const told = await parts.read(sentBy(address), 'told', config.stored).catch((error: unknown) => {

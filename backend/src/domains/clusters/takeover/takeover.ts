@@ -33,6 +33,7 @@ import { present } from '../present.ts'
 import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { formProblem, takenForm } from './forms.ts'
+import { knownOf, leftoverProblem } from './known.ts'
 import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
@@ -73,13 +74,14 @@ const shadowedSubnets = (
 /** Why a machine can't be taken over, or null. */
 function problemOf(
   m: SurveyedMachine,
+  machines: readonly SurveyedMachine[],
   facts: readonly ServerFacts[],
   datacenterId: string,
 ): string | null {
   if (m.told === null) return m.problem
-  const known = facts.find(
-    (f) => f.uuid === m.told!.identity.uuid && f.serial === m.told!.identity.serial,
-  )
+  const leftover = leftoverProblem(m, machines)
+  if (leftover !== null) return leftover
+  const known = knownOf(m, facts)
   const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
   if (known?.cluster)
     return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
@@ -150,7 +152,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
     pod_cidr: found.podCidr || defaultPodCidr,
     service_cidr: found.serviceCidr || defaultServiceCidr,
     servers: machines.map((m) => {
-      const known = m.told && facts.find((f) => f.uuid === m.told!.identity.uuid)
+      const known = knownOf(m, facts)
       return {
         name: m.name,
         address: m.address,
@@ -163,7 +165,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
           : null,
         talos_version: m.told?.reading.status.version ?? null,
         known: known ? { id: known.id, name: known.name } : null,
-        problem: problemOf(m, facts, asked.datacenter_id),
+        problem: problemOf(m, machines, facts, asked.datacenter_id),
       }
     }),
     checks,

@@ -1,0 +1,39 @@
+/** Which machine a node of Kubernetes stands for: its registered server, and its other nodes. */
+import { isSameMachine, macsOf, type ServerFacts } from '../../servers/api.ts'
+import type { SurveyedMachine } from './survey.ts'
+
+type Machine = Pick<SurveyedMachine, 'name' | 'address' | 'told'>
+type Told = NonNullable<Machine['told']>
+
+/** The registered server that a machine is. Boards may share its UUID and serial number. */
+export function knownOf(
+  { address, told }: Pick<Machine, 'address' | 'told'>,
+  facts: readonly ServerFacts[],
+): ServerFacts | undefined {
+  if (told === null) return undefined
+  const { identity, reading } = told
+  const seen = { address: address ?? '', identity, macs: macsOf(reading.inventory.interfaces) }
+  return facts.find((server) => isSameMachine({ ...server, identity_mac: null }, seen))
+}
+
+const identityOf = ({ identity: { uuid, serial }, reading }: Told): string =>
+  [uuid, serial, ...macsOf(reading.inventory.interfaces).toSorted()].join(' ')
+
+/**
+ * Why a node is one too many, or null. A machine that gets another host name registers a second
+ * node, and the first one stays (siderolabs/talos#5834).
+ */
+export function leftoverProblem(
+  { name, told }: Machine,
+  machines: readonly Machine[],
+): string | null {
+  if (told === null) return null
+  const { hostname } = told.reading.status
+  if (name === hostname || name.startsWith(`${hostname}.`)) return null
+  const other = machines.find(
+    (m) => m.name !== name && m.told !== null && identityOf(m.told) === identityOf(told),
+  )
+  return other === undefined
+    ? null
+    : `Kubernetes has two nodes for one machine, ${name} and ${other.name}; the machine calls itself ${hostname || 'nothing'}: delete the node that is left over (kubectl delete node ${name})`
+}
