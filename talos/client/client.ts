@@ -315,6 +315,8 @@ export function talosClient(
         leaderId: status.leader === 0n ? null : status.leader.toString(),
         /** etcd's version, such as `3.6.12`. */
         version: text(status.protocolVersion),
+        /** The version of its data, such as `3.6.0`; empty before etcd 3.6. */
+        storageVersion: text(status.storageVersion),
         sizeBytes: count(status.dbSize, 'etcd size'),
         /** The part of `sizeBytes` that contains data. */
         inUseBytes: count(status.dbSizeInUse, 'etcd size in use'),

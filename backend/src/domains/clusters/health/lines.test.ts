@@ -176,6 +176,7 @@ test('a control plane that etcd does not list is shown as no member, and an unna
       memberId: String(n),
       leaderId: '1',
       version: '3.6.12',
+      storageVersion: '3.6.0',
       sizeBytes: 1,
       inUseBytes: 1,
       appliedIndex: '7',

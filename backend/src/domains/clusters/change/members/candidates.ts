@@ -25,6 +25,7 @@ import { demandSameImages, noImages, type ServerImages, withImages } from '../..
 import * as store from '../../store.ts'
 import { leftTraces } from '../../whole/watch.ts'
 import type { ChangeView, PlannedGroup } from '../frame.ts'
+import { etcdJoinProblem } from '../talos-upgrade/path.ts'
 import { imagesOfJoining } from './images.ts'
 import { checked, type Outlook } from './outlook.ts'
 
@@ -135,11 +136,14 @@ async function judge(
 const adoptedWarning =
   'The cluster was created without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
 
-/** The part of a plan about new servers: checks, warnings, and the servers with their defaults. */
+/**
+ * The part of a plan about new servers: checks, warnings, and the servers with their defaults.
+ * `reports`: of the control planes that are there when they join.
+ */
 export async function judgeJoining(
   view: ChangeView,
   asked: readonly ClusterServer[],
-  { nodes }: Pick<Outlook, 'nodes'>,
+  { nodes, reports = [] }: Pick<Outlook, 'nodes'> & Partial<Pick<Outlook, 'reports'>>,
   returning?: ReadonlySet<string>,
 ) {
   const { findings, warnings, chosen } = await judge(view, view.parts.db, asked, returning)
@@ -154,6 +158,9 @@ export async function judgeJoining(
       checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''),
     )
   const { row, members } = view.state
+  const tooOld = etcdJoinProblem(row.talos_version, reports)
+  if (tooOld !== null && chosen.some((s) => s.role === 'control_plane'))
+    checks.push(checked('etcd_version', tooOld, ''))
   const { losses, sentences } = await reachedAfter(view.parts, {
     name: row.name,
     settings: row,

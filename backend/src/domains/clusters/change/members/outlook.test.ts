@@ -8,6 +8,8 @@ const report = (name: string, problem: string | null) => ({
   problem,
   alarm: null,
   knowsAlarms: problem === null,
+  version: null,
+  storageVersion: null,
   isLeader: false,
   learner: false,
   sizeBytes: problem === null ? 1 : null,

@@ -38,12 +38,15 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
     ])
     const [old] = leavers
     if (!old) return { checks: [known], groups: [] }
+    const isFirst = leavesFirst(old, outlook)
     const { checks, warnings, losses, images, chosen, disks } = await judgeJoining(
       view,
       [joinerOf(change, old.m)],
-      outlook,
+      {
+        nodes: outlook.nodes,
+        reports: outlook.reports.filter((r) => !isFirst || r.node_id !== old.m.node_id),
+      },
     )
-    const isFirst = leavesFirst(old, outlook)
     const leaves = answers(old)
       ? departingGroup(old.m, change.keep_workload_disks)
       : silentGroup(old.m, change.keep_workload_disks)

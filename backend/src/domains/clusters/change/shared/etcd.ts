@@ -32,6 +32,10 @@ export interface MemberReport {
   readonly isLeader: boolean
   readonly learner: boolean
   readonly sizeBytes: number | null
+  /** The version that it runs, such as `3.6.12`; null if unknown. */
+  readonly version: string | null
+  /** The version of its data, such as `3.6.0`; null if unknown. */
+  readonly storageVersion: string | null
 }
 
 /**
@@ -54,6 +58,8 @@ export async function etcdReports(
         isLeader: false,
         learner: false,
         sizeBytes: null,
+        version: null,
+        storageVersion: null,
         memberId: null,
         alarms: null,
       }
@@ -62,7 +68,12 @@ export async function etcdReports(
           const service = (await client.services()).find((s) => s.id === 'etcd')
           if (service?.state !== 'Running' || service.healthy !== true)
             return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
-          const { memberId, leaderId, learner, sizeBytes } = await client.etcdStatus()
+          const status = await client.etcdStatus()
+          const { memberId, leaderId, learner, sizeBytes } = status
+          const versions = {
+            version: status.version || null,
+            storageVersion: status.storageVersion || null,
+          }
           // Alarms are read through raft (etcd `v3_server.go`, Alarm), so without a leader the call
           // would only time out.
           if (leaderId === null)
@@ -72,6 +83,7 @@ export async function etcdReports(
               problem: 'etcd has no leader',
               learner,
               sizeBytes,
+              ...versions,
               memberId,
             }
           const alarms = await client.etcdAlarms()
@@ -85,6 +97,7 @@ export async function etcdReports(
             isLeader: memberId === leaderId,
             learner,
             sizeBytes,
+            ...versions,
             memberId,
             alarms,
           }

@@ -13,6 +13,7 @@ import { checkConfigurations } from '../shared/configurations.ts'
 import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkAll, checkNodes } from './checks.ts'
 import { follow } from './follow.ts'
+import { etcdBackProblem } from './path.ts'
 import { backSteps } from './groups.ts'
 import { lookAt, runs } from './look.ts'
 import { restart, rollbackCommand } from './restart.ts'
@@ -76,6 +77,10 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         groups: [],
       }
     const unreadable = whyUnreadable(state.row, m, before.version)
+    const back =
+      m.role !== 'control_plane' || 'silent' in seen
+        ? null
+        : etcdBackProblem({ name: m.name, from: seen.version, to: before.version }, reports)
     const about = { name: m.name, version: before.version }
     const configurations = await checkConfigurations(view, [m], (now) => ({
       ...now,
@@ -91,6 +96,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           unreadable === null,
           unreadable ?? `Talos ${before.version} can read the configuration of ${m.name}`,
         ),
+        ...(back?.kind === 'problem' ? [check('etcd_version', false, back.sentence)] : []),
         checkAll(
           'etcd',
           m.role === 'control_plane' ? others : [],
@@ -101,6 +107,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
       ],
       warnings: [
         ...configurations.warnings,
+        ...(back?.kind === 'warning' ? [back.sentence] : []),
         'Talos refuses a rollback if the disk has no previous version.',
       ],
       groups: [
