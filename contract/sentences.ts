@@ -8,7 +8,10 @@ import * as z from 'zod/mini'
 /** Longer lists of values are cut. */
 const mostValues = 20
 const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
-const forms: Readonly<Record<string, string>> = { uuid: 'a UUID', datetime: 'a time in ISO 8601' }
+const forms: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  datetime: 'a UTC time in ISO 8601',
+}
 const types: Readonly<Record<string, string>> = {
   int: 'whole number',
   record: 'object',

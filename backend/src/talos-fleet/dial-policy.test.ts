@@ -157,3 +157,17 @@ test('duplicate addresses are removed, and addresses are in canonical notation',
     '"10.1.2.03" is not an IP address in its plain form',
   )
 })
+
+test.each([
+  ['10.1.2.5:50000', 'leave the port out'],
+  ['[fd00::5]:50000', 'leave the port out'],
+  ['10.1.2.5/24', 'leave the prefix out'],
+  ['::ffff:10.1.2.5', 'write 10.1.2.5'],
+  ['fe80::1%eth0', 'leave the zone out'],
+  ['10.1.2.5, 10.1.2.6', 'give one address in each entry'],
+  ['node-1.example.org', 'names are not looked up'],
+])('%j is refused with what to do: %s', (text, advice) => {
+  expect(() => policyOf().read({ addresses: [text] })).toThrow(
+    new RegExp(`is not an IP address in its plain form: ${advice}`),
+  )
+})

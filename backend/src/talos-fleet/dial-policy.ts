@@ -129,10 +129,22 @@ export function dialPolicy({ networks, own, simulate }: DialSettings) {
 function readOne(text: string, field: string): string {
   const address = parseAddress(text)
   if (!address) {
-    const why = `${shown(text)} is not an IP address in its plain form`
+    const why = `${shown(text)} is not an IP address in its plain form${adviceOn(text)}`
     throw new Problem('dial_refused', why, { [field]: why })
   }
   return formatAddress(address)
+}
+
+/** What to change in an entry that contains an address, or a name; empty if that isn't clear. */
+function adviceOn(text: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(text)?.[1]
+  if (mapped !== undefined) return `: write ${mapped}`
+  if (/^\S+[,;\s]+\S/.test(text)) return ': give one address in each entry'
+  if (text.includes('%')) return ': leave the zone out'
+  if (/^[\d.]+:\d+$|^\[.+\]/.test(text)) return ': leave the port out, Talos has its own'
+  if (parseAddress(text.split('/', 1)[0]!) !== null)
+    return ': leave the prefix out, or give the network instead of addresses'
+  return /[g-z]/i.test(text) ? ': names are not looked up, give the address' : ''
 }
 
 function readNetwork(text: string): string[] {

@@ -127,6 +127,15 @@ test('a step of a worker that waits long says as well which component of a contr
 })
 
 describe('a scheduled change', () => {
+  test('is refused for a time that has passed', async () => {
+    const start = { at: '2020-01-01T02:00:00Z' }
+    const { problem } = await admin.call(clusterChange, { params, body: { ...body, start } })
+    expect(problem).toMatchObject({
+      code: 'invalid',
+      fields: { 'start.at': expect.stringContaining('has passed') as string },
+    })
+  })
+
   test('waits for its time, can be cancelled, and does not block another change', async () => {
     const { operation } = (
       await admin.call(clusterChange, { params, body: { ...body, start: inAnHour() } })

@@ -102,6 +102,19 @@ export async function beginIn(
 const isLater = (start: ChangeStart | undefined): start is ChangeStart =>
   start !== undefined && (start.at !== undefined || start.in_window)
 
+/** How long ago a change may have been due when it is requested: people read its plan first. */
+const lateMs = 10 * 60_000
+
+/**
+ * Refuses a time that has passed, such as one of another year: the change would begin at once.
+ * @throws Problem invalid
+ */
+function demandAhead(start: ChangeStart | undefined, now: number): void {
+  if (start?.at === undefined || Date.parse(start.at) >= now - lateMs) return
+  const sentence = `The time ${start.at} has passed: give a later one, or none to begin at once`
+  throw new Problem('invalid', sentence, { 'start.at': sentence })
+}
+
 /**
  * Thrown if the cluster was changed between the plan and the transaction in which the change
  * begins.
@@ -139,6 +152,7 @@ async function requestOnce(
   signal: AbortSignal,
   part?: PartOfMany,
 ): Promise<{ operation: Operation }> {
+  demandAhead(start, parts.clock.now())
   const view = await viewFor(parts, id, signal)
   if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, view.state.row)
   const plan = await planned(view, change)
