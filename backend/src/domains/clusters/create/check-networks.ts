@@ -46,7 +46,10 @@ export function judgeNetworks(
       const address = bare(u.address)
       return address !== null && contains(cidr, address)
     })
-    const special = refused.find(([range]) => overlap(range, cidr))
+    // Linux routes the reserved addresses of IPv4 (RFC 1112 §4), and clouds give them to pods.
+    const special = refused.find(
+      ([range, kind]) => overlap(range, cidr) && (range.family === 6 || kind !== 'reserved'),
+    )
     const routed = servers.find((s) => containsGateway(cidr, s.candidate))
     const problem = special
       ? `The ${what} network ${formatCidr(cidr)} overlaps with ${formatCidr(special[0])}, a ${special[1]} range: choose a private network, such as ${examples[cidr.family][what]}`
@@ -83,7 +86,8 @@ export function networkWarnings(pod: Cidr, service: Cidr, servers: Judged): stri
       return network ? [{ name, network }] : []
     })[0]
     return [
-      ...(isPrivate(cidr)
+      // Owners have global addresses of IPv6 of their own, and give them to pods.
+      ...(cidr.family === 6 || isPrivate(cidr)
         ? []
         : [
             `${text} is not in private address space: nothing in the cluster can reach the machines that have its addresses elsewhere.`,
