@@ -3,6 +3,7 @@ import { durationMs } from '../config/formats.ts'
 import { textOf } from '../config/report.ts'
 import type { TreeNode } from '../config/tree.ts'
 import { nearestOf } from '../config/nearest.ts'
+import { isOverridden } from './limits/values.ts'
 import { quoted, type RuntimeRule } from './rule.ts'
 
 const words = (text: string): readonly string[] => text.split(/\s+/)
@@ -223,7 +224,7 @@ export const kubeletRules: readonly RuntimeRule[] = [
       for (const [field, known] of choices) {
         const path = field.split('.')
         const text = textAt(...path)
-        if (text !== '' && !known.includes(text))
+        if (text !== '' && !known.includes(text) && !isOverridden(main, field))
           yield {
             ...place(...path),
             sentence: `${quoted(text)} is no ${field} of the kubelet (${known.join(', ')}), so ${isDown}`,

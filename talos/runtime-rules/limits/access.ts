@@ -1,6 +1,7 @@
 /** Settings that open a component to everybody, and settings of a cluster that differ on a server. */
 import { isAddress } from '../../config/formats.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
+import { settingOf } from './values.ts'
 
 const kubelet = ['machine', 'kubelet'] as const
 const isOn = (text: string): boolean => /^(1|t|true)$/i.test(text)
@@ -44,18 +45,14 @@ export const accessLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find(config) {
       const { main } = config
-      const paths = [
-        [...kubelet, 'extraConfig', 'failSwapOn'],
-        [...kubelet, 'extraArgs', 'fail-swap-on'],
-      ]
-      if (config.of('SwapVolumeConfig').length === 0) return
-      for (const path of paths)
-        if (main.has(...path) && isOn(main.text(...path)))
-          yield {
-            document: main,
-            path,
-            sentence: `With ${path.at(-1)}: true the kubelet does not start on a server that has swap (SwapVolumeConfig)`,
-          }
+      const path = settingOf(main, 'failSwapOn')
+      if (config.of('SwapVolumeConfig').length === 0 || path === undefined) return
+      if (isOn(main.text(...path)))
+        yield {
+          document: main,
+          path,
+          sentence: `With ${path.at(-1)}: true the kubelet does not start on a server that has swap (SwapVolumeConfig)`,
+        }
     },
   },
   {
@@ -65,16 +62,13 @@ export const accessLimitRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find({ main }) {
       const own = main.text('cluster', 'network', 'dnsDomain')
-      for (const path of [
-        [...kubelet, 'extraConfig', 'clusterDomain'],
-        [...kubelet, 'extraArgs', 'cluster-domain'],
-      ])
-        if (main.has(...path) && own !== '' && main.text(...path) !== own)
-          yield {
-            document: main,
-            path,
-            sentence: `Pods look for names in ${main.text(...path)}, and the cluster’s domain is ${own}: they don’t find Services by their short names`,
-          }
+      const path = settingOf(main, 'clusterDomain')
+      if (path !== undefined && own !== '' && main.text(...path) !== own)
+        yield {
+          document: main,
+          path,
+          sentence: `Pods look for names in ${main.text(...path)}, and the cluster’s domain is ${own}: they don’t find Services by their short names`,
+        }
     },
   },
   {
@@ -83,6 +77,7 @@ export const accessLimitRules: readonly RuntimeRule[] = [
       'Kubernetes pkg/kubelet/kubelet.go, NewMainKubelet: an entry of clusterDNS that is no address is logged and left out',
     level: 'warn',
     *find({ main }): Generator<Hit> {
+      if (main.has(...kubelet, 'extraArgs', 'cluster-dns')) return
       for (const { path, text } of main.texts(...kubelet, 'extraConfig', 'clusterDNS'))
         if (!isAddress(text))
           yield {

@@ -2,7 +2,7 @@
 import { durationMs, isAddress } from '../../config/formats.ts'
 import { type Report, textOf } from '../../config/report.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
-import { cipherSuites, isQuantity, pairsOf, quantityOf } from './values.ts'
+import { cipherSuites, isOverridden, isQuantity, pairsOf, quantityOf, settingOf } from './values.ts'
 
 const config = ['machine', 'kubelet', 'extraConfig'] as const
 const args = ['machine', 'kubelet', 'extraArgs'] as const
@@ -55,17 +55,14 @@ interface Value {
   readonly text: string
 }
 
-/** A mapping of names to values, of the configuration's field or of the argument in its place. */
+/** A mapping of names to values, of the argument or of the configuration's field. */
 function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'): Value[] {
   const path = [...args, argument]
-  return [
-    ...main
-      .entries(...config, field)
-      .map((entry) => ({ path: entry.path, key: entry.key, text: textOf(entry.node) })),
-    ...(main.has(...path)
-      ? pairsOf(main, path, sign).map(([key, text]) => ({ path, key, text }))
-      : []),
-  ]
+  return main.has(...path)
+    ? pairsOf(main, path, sign).map(([key, text]) => ({ path, key, text }))
+    : main
+        .entries(...config, field)
+        .map((entry) => ({ path: entry.path, key: entry.key, text: textOf(entry.node) }))
 }
 
 /** The text of an argument; of several the last one counts. */
@@ -86,7 +83,7 @@ function thresholdProblem({ key, text }: Value): string | null {
 
 function* listProblems(main: Report): Generator<Hit> {
   const at = [...config, 'enforceNodeAllocatable']
-  const list = main.texts(...at)
+  const list = isOverridden(main, 'enforceNodeAllocatable') ? [] : main.texts(...at)
   const seen = new Set<string>()
   for (const { path, text } of list) {
     const problem = !enforced.includes(text)
@@ -100,7 +97,10 @@ function* listProblems(main: Report): Generator<Hit> {
     if (problem !== null)
       yield { document: main, path, sentence: `enforceNodeAllocatable ${problem}, so ${isDown}` }
   }
-  for (const { path, text } of main.texts(...config, 'tlsCipherSuites'))
+  const suites = isOverridden(main, 'tlsCipherSuites')
+    ? []
+    : main.texts(...config, 'tlsCipherSuites')
+  for (const { path, text } of suites)
     if (!cipherSuites.has(text))
       yield {
         document: main,
@@ -185,28 +185,12 @@ function reservesCpu(main: Report): boolean {
 const isStatic = (main: Report, field: string, argument: string): boolean =>
   /^static$/i.test(main.text(...args, argument) || main.text(...config, field))
 
-/** Settings with which the API server, or Talos, can't talk to the kubelet. */
-const cutOffs: readonly {
-  readonly path: readonly string[]
-  readonly is: RegExp
-  readonly so: string
-}[] = [
-  {
-    path: [...config, 'registerNode'],
-    is: /^false$/,
-    so: 'the server becomes a node of the cluster only if somebody creates the Node by hand',
-  },
-  {
-    path: [...args, 'register-node'],
-    is: /^(0|f|false)$/i,
-    so: 'the server becomes a node of the cluster only if somebody creates the Node by hand',
-  },
-  {
-    path: [...config, 'enableServer'],
-    is: /^false$/,
-    so: 'neither Talos nor the API server learns how its pods are',
-  },
-]
+const alone = 'the server becomes a node of the cluster only if somebody creates the Node by hand'
+/** Settings with which the API server, or Talos, can't talk to the kubelet if they are false. */
+const cutOffs = {
+  registerNode: alone,
+  enableServer: 'neither Talos nor the API server learns how its pods are',
+} as const
 
 export const kubeletLimitRules: readonly RuntimeRule[] = [
   {
@@ -216,7 +200,7 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     *find({ main }) {
       for (const [field, [least, most]] of Object.entries(ranges)) {
         const path = [...config, field]
-        const value = main.number(...path)
+        const value = isOverridden(main, field) ? undefined : main.number(...path)
         if (value !== undefined && (value < least || value > most))
           yield {
             document: main,
@@ -310,9 +294,10 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     *find({ main }) {
       // Such a kubelet knows no cluster (`machine.kubelet.skipNodeRegistration`).
       if (main.flag('machine', 'kubelet', 'skipNodeRegistration')) return
-      for (const { path, is, so } of cutOffs) {
-        const text = main.text(...path)
-        if (main.has(...path) && is.test(text))
+      for (const [field, so] of Object.entries(cutOffs)) {
+        const path = settingOf(main, field)
+        const text = path === undefined ? '' : main.text(...path)
+        if (path !== undefined && /^(0|f|false)$/i.test(text))
           yield { document: main, path, sentence: `With ${path.at(-1)}: ${text}, ${so}` }
       }
     },
@@ -323,16 +308,13 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
       'Kubernetes pkg/kubelet/apis/config/types.go, Address: where the kubelet listens; the API server asks it at the address of the node',
     level: 'warn',
     *find({ main }) {
-      for (const path of [
-        [...config, 'address'],
-        [...args, 'address'],
-      ])
-        if (/^(127\.|::1$)/.test(main.text(...path)))
-          yield {
-            document: main,
-            path,
-            sentence: `With address: ${main.text(...path)} the API server gets no logs and no metrics from the kubelet, and kubectl exec fails`,
-          }
+      const path = settingOf(main, 'address')
+      if (path !== undefined && /^(127\.|::1$)/.test(main.text(...path)))
+        yield {
+          document: main,
+          path,
+          sentence: `With address: ${main.text(...path)} the API server gets no logs and no metrics from the kubelet, and kubectl exec fails`,
+        }
     },
   },
   {
@@ -351,18 +333,14 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
         .find((size) => size > 0 && size <= 32)
       const size = given ?? 24
       const most = 2 ** (32 - size) - 3
-      for (const path of [
-        [...config, 'maxPods'],
-        [...args, 'max-pods'],
-      ]) {
-        const pods = Number(main.text(...path))
-        if (main.has(...path) && pods > most)
-          yield {
-            document: main,
-            path,
-            sentence: `A node’s network of /${size} has addresses for ${most} pods, not for ${pods}: the others get none`,
-          }
-      }
+      const path = settingOf(main, 'maxPods')
+      const pods = path === undefined ? 0 : Number(main.text(...path))
+      if (path !== undefined && pods > most)
+        yield {
+          document: main,
+          path,
+          sentence: `A node’s network of /${size} has addresses for ${most} pods, not for ${pods}: the others get none`,
+        }
     },
   },
   {

@@ -32,6 +32,33 @@ export function quantityOf(text: string): number {
     : Number(amount === '' ? Number.NaN : amount) * (factors[unit] ?? Number.NaN)
 }
 
+/** Arguments of the kubelet that have another name than their field of the configuration. */
+const argumentNames: Readonly<Record<string, string>> = {
+  eventRecordQPS: 'event-qps',
+  kubeAPIBurst: 'kube-api-burst',
+  kubeAPIQPS: 'kube-api-qps',
+  registryPullQPS: 'registry-qps',
+}
+const kubelet = ['machine', 'kubelet'] as const
+
+/**
+ * Where the kubelet takes a setting from, or undefined if it is nowhere: an argument wins over the
+ * configuration (Kubernetes docs, "Set Kubelet Parameters Via A Configuration File").
+ * @param field name in `extraConfig`
+ */
+export function settingOf(main: Report, field: string): readonly string[] | undefined {
+  const name =
+    argumentNames[field] ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return [
+    [...kubelet, 'extraArgs', name],
+    [...kubelet, 'extraConfig', field],
+  ].find((path) => main.has(...path))
+}
+
+/** Whether an argument replaces a field of the kubelet's configuration. */
+export const isOverridden = (main: Report, field: string): boolean =>
+  settingOf(main, field)?.includes('extraArgs') === true
+
 /** Names and values of an argument such as `cpu=500m,memory=1Gi`. */
 export function pairsOf(
   main: Report,

@@ -35,7 +35,11 @@ export const casesOfLimits: Cases = {
       `${kubeletArgs('fail-swap-on: "true"')}\n${swap}`,
       `${kubelet('failSwapOn: true, maxPods: 100')}\n${swap}`,
     ],
-    good: [kubelet('failSwapOn: true'), `${kubelet('failSwapOn: false')}\n${swap}`],
+    good: [
+      kubelet('failSwapOn: true'),
+      `${kubelet('failSwapOn: false')}\n${swap}`,
+      `${kubelet('failSwapOn: true}, extraArgs: {fail-swap-on: "false"')}\n${swap}`,
+    ],
   },
   'domain-of-pods': {
     bad: [
@@ -43,7 +47,10 @@ export const casesOfLimits: Cases = {
       kubeletArgs('cluster-domain: k8s.example.org'),
       `${kubelet('clusterDomain: cluster.local')}\ncluster: {network: {dnsDomain: a.example.org}}`,
     ],
-    good: [kubelet('clusterDomain: cluster.local')],
+    good: [
+      kubelet('clusterDomain: cluster.local'),
+      kubelet('clusterDomain: a.example.org}, extraArgs: {cluster-domain: cluster.local'),
+    ],
   },
   'dns-of-pods': {
     bad: ['dns.example.org', '10.96.0.10:53', '10.96.0'].map((one) =>
@@ -135,6 +142,7 @@ export const casesOfLimits: Cases = {
     ].map(kubelet),
     good: [
       'maxPods: 250, oomScoreAdj: -450, nodeStatusMaxImages: -1',
+      'registryPullQPS: -1, maxPods: -1}, extraArgs: {registry-qps: "5", max-pods: "110"',
       'imageMaximumGCAge: 168h, maxParallelImagePulls: 5',
       'enforceNodeAllocatable: [none]',
       'shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}], shutdownGracePeriod: 0s, shutdownGracePeriodCriticalPods: 0s',
@@ -155,6 +163,7 @@ export const casesOfLimits: Cases = {
     good: [
       kubelet('systemReserved: {cpu: 500m, memory: 1Gi, ephemeral-storage: 2e9, pid: "100"}'),
       kubeletArgs('kube-reserved: "cpu=0.25,memory=1500Mi"'),
+      kubelet('systemReserved: {cpu: lots}}, extraArgs: {system-reserved: "cpu=1"'),
       kubeletArgs('kube-reserved: ["cpu=250m, memory=1.5Gi"], system-reserved: "pid=100"'),
     ],
   },
@@ -211,6 +220,7 @@ export const casesOfLimits: Cases = {
     ],
     good: [
       kubelet('registerNode: true, enableServer: true'),
+      kubelet('registerNode: false}, extraArgs: {register-node: "true"'),
       'machine: {kubelet: {skipNodeRegistration: true, extraConfig: {registerNode: false}}}',
     ],
   },
@@ -220,7 +230,7 @@ export const casesOfLimits: Cases = {
       kubelet('address: "::1"'),
       kubeletArgs('address: 127.0.0.1'),
     ],
-    good: [kubelet('address: "::"')],
+    good: [kubelet('address: "::"'), kubelet('address: 127.0.0.1}, extraArgs: {address: 0.0.0.0')],
   },
   'pods-beyond-addresses': {
     bad: [
@@ -230,6 +240,7 @@ export const casesOfLimits: Cases = {
     ],
     good: [
       kubelet('maxPods: 250'),
+      kubelet('maxPods: 500}, extraArgs: {max-pods: "110"'),
       `${kubelet('maxPods: 500')}\n${args('controllerManager', 'node-cidr-mask-size: "22"')}`,
       `${kubelet('maxPods: 500')}\ncluster: {network: {cni: {name: none}}}`,
     ],
