@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { config } from '#talos/testing/generated.ts'
-import { compose } from './render.ts'
+import { compose, composeChange, cautionsOf } from './render.ts'
 
 const mine = (body: string) => [{ id: 'id', name: 'mine', weight: 500, body }]
 const errorsOf = (base: string, body: string) =>
@@ -67,4 +67,34 @@ test('a finding of a moved server names the line of the patch', () => {
   expect(findings.map(({ layer, line, path }) => ({ layer, line, path }))).toEqual([
     { layer: 'mine', line: 4, path: 'extraArgs.container-runtime' },
   ])
+})
+
+test('taking the encryption of a member’s volume away is told without a layer', () => {
+  const body =
+    'apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}\n'
+  const member = {
+    server: 'gull',
+    links: null,
+    disks: null,
+    systemDisk: '/dev/sda',
+    isMember: true,
+    addresses: null,
+    taken: [],
+  }
+  const change = (isMember: boolean) =>
+    composeChange(
+      { base: config(), layers: mine(body) },
+      { base: config(), layers: [] },
+      { talosVersion: 'v1.13.9' },
+      { ...member, isMember },
+    )
+  expect(cautionsOf(change(true), 'mine')).toEqual([
+    {
+      check: null,
+      message: expect.stringMatching(/^EPHEMERAL of gull is encrypted/) as string,
+      link: null,
+      line: null,
+    },
+  ])
+  expect(change(false).findings).toEqual([])
 })

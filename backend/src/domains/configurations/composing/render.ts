@@ -21,6 +21,7 @@ import { moveToDocuments } from '#talos/move/move.ts'
 import { phasesOf } from '#talos/move/phases.ts'
 import { inventoryFindings } from '#talos/runtime-rules/inventory.ts'
 import type { Inventory } from '#talos/runtime-rules/known.ts'
+import { volumeChangeFindings } from '#talos/runtime-rules/limits/volume-changes.ts'
 import {
   broughtBy,
   type RuntimeFinding,
@@ -52,6 +53,11 @@ interface Composed extends Rendered {
    * if it is possible on both.
    */
   readonly onlyOnControlPlanes: LayerProblem[]
+}
+
+/** With the merged documents; none if the merge fails. */
+interface Judged extends Composed {
+  readonly documents: Merged['documents']
 }
 
 const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem => ({
@@ -193,6 +199,16 @@ export function compose(
   context: Known,
   inventory: Inventory | null = null,
 ): Composed {
+  const { documents: _, ...composed } = judge(base, layers, context, inventory)
+  return composed
+}
+
+function judge(
+  base: string,
+  layers: readonly Layer[],
+  context: Known,
+  inventory: Inventory | null,
+): Judged {
   const composed = composeOn(base, layers, context, inventory)
   if (composed.errors.length === 0 || context.controlPlaneBase === undefined) return composed
   const other = composeOn(context.controlPlaneBase, layers, context, inventory)
@@ -211,18 +227,30 @@ export function composeChange(
   context: Known,
   inventory: Inventory | null,
 ): Composed {
-  const after = compose(base, layers, context, inventory)
-  if (after.findings.length === 0) return after
-  const before = compose(without.base, without.layers, context, inventory)
-  return { ...after, findings: broughtBy(after.findings, before.findings) }
+  const { documents, ...after } = judge(base, layers, context, inventory)
+  if (after.findings.length === 0 && inventory?.isMember !== true) return after
+  const before = judge(without.base, without.layers, context, inventory)
+  return { ...after, findings: findingsOf(before, { ...after, documents }, inventory) }
 }
+
+/** Findings that a change brings, and what only a comparison shows. */
+const findingsOf = (
+  before: Judged,
+  after: Judged,
+  inventory: Inventory | null,
+): RuntimeFinding[] => [
+  ...broughtBy(after.findings, before.findings),
+  ...(inventory?.isMember === true && after.errors.length === 0
+    ? volumeChangeFindings(before.documents, after.documents, inventory.server)
+    : []),
+]
 
 function composeOn(
   base: string,
   layers: readonly Layer[],
   { talosVersion, kubernetesVersion, isMoved }: Known,
   inventory: Inventory | null,
-): Composed {
+): Judged {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
     const { yaml, sources, judged, documents } = (isMoved ? mergeMoved : merge)(base, filled, {
@@ -233,6 +261,7 @@ function composeOn(
     return {
       yaml,
       sources,
+      documents,
       warnings,
       findings:
         errors.length > 0
@@ -255,6 +284,7 @@ function composeOn(
     return {
       yaml: '',
       sources: [],
+      documents: [],
       warnings: [],
       findings: [],
       onlyOnControlPlanes: [],
@@ -276,9 +306,12 @@ export function demandValid(server: Pick<ServerFacts, 'name'>, composed: Compose
   )
 }
 
-/** A message of another layer starts with the layer's name. */
+/**
+ * A message of another layer starts with the layer's name. What was generated is no layer of a
+ * user.
+ */
 const fromLayer = (message: string, layer: string | null, own: string): string =>
-  layer !== null && layer !== own ? `${layer}: ${message}` : message
+  layer === null || layer === generatedLayer || layer === own ? message : `${layer}: ${message}`
 
 /** Findings that are refused, as problems of the layer `own`; lines are those of its text. */
 export const refusedOf = (findings: readonly RuntimeFinding[], own: string): PatchProblem[] =>
@@ -339,13 +372,13 @@ export function previewOf({
   links,
   inventory,
 }: PreviewInput) {
-  const after = compose(base, layers, context, inventory)
+  const after = judge(base, layers, context, inventory)
   // Both are shown for the same role.
   const before =
     after.onlyOnControlPlanes.length > 0
       ? composeOn(context.controlPlaneBase!, without, context, inventory)
-      : compose(base, without, context, inventory)
-  const findings = broughtBy(after.findings, before.findings)
+      : judge(base, without, context, inventory)
+  const findings = findingsOf(before, after, inventory)
   // Merged configurations are masked for everybody. Users who may read secrets see that a secret
   // has changed, which other users must not find out by guessing.
   const known = audience === 'may_read_secrets' ? secretsOf(before.yaml, 'everybody') : undefined
