@@ -1,5 +1,6 @@
 /** Static and virtual addresses, their gateways, and the parts of bonds and bridges. */
 import { addressOf, contains, includes, isSame, prefixOf } from '../network-effect/addresses.ts'
+import type { Report } from '../config/report.ts'
 import type { Configuration, Hit, RuntimeRule } from './rule.ts'
 
 const bareOf = (text: string): string => text.split('/', 1)[0]!
@@ -29,6 +30,15 @@ const ofKubernetes = ({ main }: Configuration) =>
       .texts('cluster', 'network', key)
       .map(({ text }) => ({ text, what: key === 'podSubnets' ? 'pod' : 'service' })),
   )
+
+/** What tells the link of an address from others: its name, or its place in the old form. */
+const linkOf = ({
+  document,
+  path,
+}: {
+  readonly document: Report
+  readonly path: readonly string[]
+}): string => document.text('name') || path.slice(0, path.lastIndexOf('addresses')).join('.')
 
 /** Parts of bonds, bridges and VRFs, in both forms, with the link that they become a part of. */
 function* membersOf(config: Configuration) {
@@ -119,11 +129,13 @@ export const addressRules: readonly RuntimeRule[] = [
       'Linux answers for an address on one link; with it on two, replies may leave by the other',
     level: 'warn',
     *find(config) {
-      const seen: string[] = []
+      const seen: { readonly text: string; readonly link: string }[] = []
       for (const { text, ...place } of config.addresses()) {
-        if (seen.some((one) => equal(one, text)))
+        const link = linkOf(place)
+        // Lists of several patches may repeat an address of one link, which Talos sets once.
+        if (seen.some((one) => equal(one.text, text) && one.link !== link))
           yield { ...place, sentence: `${bareOf(text)} is there twice, on two links` }
-        seen.push(text)
+        seen.push({ text, link })
       }
     },
   },

@@ -17,7 +17,7 @@ function partsOf({ main }: Configuration, path: readonly string[]): string[] {
 }
 
 /** Kubernetes `pkg/kubeapiserver/options/plugins.go`, AllOrderedPlugins, of 1.30 and later. */
-const plugins = words(
+export const plugins = words(
   `AlwaysAdmit AlwaysDeny AlwaysPullImages CertificateApproval CertificateSigning
   CertificateSubjectRestriction ClusterTrustBundleAttest DefaultIngressClass DefaultStorageClass
   DefaultTolerationSeconds DenyServiceExternalIPs EventRateLimit ExtendedResourceToleration

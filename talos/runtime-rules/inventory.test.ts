@@ -354,10 +354,13 @@ const cases: Readonly<Record<string, Case>> = {
       'machine: {kubelet: {nodeIP: {validSubnets: [10.1.0.0/16]}}}',
       'machine: {kubelet: {nodeIP: {validSubnets: ["fd01::/64", "!fd00::/64"]}}}',
       'cluster: {etcd: {advertisedSubnets: [192.168.0.0/24]}}',
+      'cluster: {etcd: {listenSubnets: [192.168.0.0/24]}}',
+      'machine: {kubelet: {nodeIP: {validSubnets: [10.0.0.0/8, "!10.0.0.0/24"]}}}',
     ],
     good: [
       'machine: {kubelet: {nodeIP: {validSubnets: [10.0.0.0/24]}}}',
       'machine: {kubelet: {nodeIP: {validSubnets: ["fd00::/64"]}}}',
+      'machine: {kubelet: {nodeIP: {validSubnets: [0.0.0.0/0, "!10.1.0.0/16"]}}}',
       'machine: {kubelet: {nodeIP: {validSubnets: [10.1.0.0/16]}}, network: {interfaces: [{interface: enp1s0f1, addresses: [10.1.0.7/16]}]}}',
     ],
   },

@@ -9,6 +9,7 @@ import { isChosen, matches } from '../network-effect/selectors.ts'
 import { Configuration, quoted } from './rule.ts'
 import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 import { type Inventory, type InventoryRule, some } from './known.ts'
+import { chosenFrom, filtered } from './limits/subnets.ts'
 import { volumeLimitInventoryRules } from './limits/volumes.ts'
 import { gatewayRules } from './mounts.ts'
 import { storageInventoryRules } from './system/storage.ts'
@@ -120,12 +121,6 @@ const disabledSix = (main: Report) =>
         !/[./]lo[./]/.test(key) &&
         textOf(node) === '1',
     )
-
-/** Lists of networks that the addresses of a component are chosen from. */
-const chosenFrom = [
-  { path: ['machine', 'kubelet', 'nodeIP', 'validSubnets'], what: 'the kubelet' },
-  { path: ['cluster', 'etcd', 'advertisedSubnets'], what: 'etcd' },
-] as const
 
 export const inventoryRules: readonly InventoryRule[] = [
   {
@@ -317,11 +312,12 @@ export const inventoryRules: readonly InventoryRule[] = [
       for (const { path, what } of chosenFrom) {
         const networks = main.texts(...path).map(({ text }) => text)
         const wanted = networks.filter((text) => !text.startsWith('!'))
-        if (wanted.length > 0 && !own.some((a) => wanted.some((text) => holds(text, a))))
+        // A list that only takes away is another rule's.
+        if (wanted.length > 0 && filtered(own, networks, holds).length === 0)
           yield {
             document: main,
             path,
-            sentence: `${server} has no address in ${some(wanted)}, so ${what} does not start. It has ${some(addresses)}`,
+            sentence: `${server} has no address in ${some(networks)}, so ${what} does not start. It has ${some(addresses)}`,
           }
       }
     },

@@ -134,6 +134,27 @@ export const registryRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'registry-tls-without-https',
+    source:
+      'Talos internal/pkg/containers/image/resolver.go, RegistryHosts: "TLS config specified for non-HTTPS registry" (siderolabs/talos#10450)',
+    level: 'refuse',
+    *find(config) {
+      const { main } = config
+      const hasTls = (host: string): boolean =>
+        main.has(...old, 'config', host, 'tls') ||
+        config.of('RegistryTLSConfig').some((document) => document.text('name') === host)
+      for (const { document, path, url } of endpointsOf(config)) {
+        const host = /^http:\/\/([^/]+)/.exec(url)?.[1]
+        if (host !== undefined && hasTls(host))
+          yield {
+            document,
+            path,
+            sentence: `The mirror ${url} is plain http, and ${host} has settings of TLS, so Talos gets no image of this registry: write https, or take the TLS of ${host} out`,
+          }
+      }
+    },
+  },
+  {
     id: 'registry-path',
     source: 'containerd docs/hosts.md, override_path: /v2 is added to a path without it',
     level: 'warn',

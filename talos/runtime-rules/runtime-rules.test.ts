@@ -37,7 +37,7 @@ function find(
   return runtimeFindings(mergePatches(base, [{ name: 'mine', body }]).documents, { talosVersion })
 }
 /** What a patch deletes has no line in it. */
-const isDeleted = (body: string): boolean => body.includes('network: {$patch: delete}')
+const isDeleted = (body: string): boolean => body.includes('{$patch: delete}')
 
 describe('rules that apply when running', () => {
   it('has cases for every rule', () => {

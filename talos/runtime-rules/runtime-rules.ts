@@ -19,10 +19,14 @@ import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { accessLimitRules } from './limits/access.ts'
+import { clusterLimitRules } from './limits/cluster.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
+import { linkLimitRules } from './limits/links.ts'
 import { networkLimitRules } from './limits/network.ts'
 import { nodeLimitRules } from './limits/nodes.ts'
+import { policyLimitRules } from './limits/policies.ts'
+import { subnetRules } from './limits/subnets.ts'
 import { volumeLimitRules } from './limits/volumes.ts'
 import { linkRules } from './links.ts'
 import { mountRules } from './mounts.ts'
@@ -60,6 +64,10 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...volumeLimitRules,
   ...nodeLimitRules,
   ...accessLimitRules,
+  ...clusterLimitRules,
+  ...policyLimitRules,
+  ...linkLimitRules,
+  ...subnetRules,
   ...kernelRules,
   ...addressRules,
   ...documentRules,
@@ -78,7 +86,10 @@ export interface RuntimeFinding {
   readonly message: string
   /** `machine.network.nameservers.0` */
   readonly path: string
-  /** Name of the layer with the value, and the value's place in the layer's text, from 1. */
+  /**
+   * Name of the layer with the value, and the value's place in the layer's text, from 1. What a
+   * change takes away is of the generated layer.
+   */
   readonly layer: string
   readonly line: number
   readonly column: number

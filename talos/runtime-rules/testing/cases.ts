@@ -1,5 +1,6 @@
 /** Patches that violate the rules, from public reports and guides. */
 import type { Cases } from './case.ts'
+import { casesOfClusters } from './cases-of-clusters.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfLimits } from './cases-of-limits.ts'
@@ -11,6 +12,7 @@ import { casesOfValues } from './cases-of-values.ts'
 
 /** For each rule: patches that violate it, and one that doesn't. */
 export const cases: Cases = {
+  ...casesOfClusters,
   ...casesOfConfigs,
   ...casesOfFlags,
   ...casesOfLimits,
@@ -462,6 +464,7 @@ export const cases: Cases = {
     ],
     good: [
       'machine: {network: {interfaces: [{interface: eth0, addresses: [10.0.0.5/24, 10.0.0.6/24]}]}}',
+      'machine: {network: {interfaces: [{interface: eth0, addresses: [10.0.0.5/24, 10.0.0.5/24]}]}}',
     ],
   },
   'gateway-on-link': {

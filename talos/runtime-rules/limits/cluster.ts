@@ -1,0 +1,167 @@
+/** What a cluster loses when a part that Talos needs is switched off, left out or unknown. */
+import type { Report } from '../../config/report.ts'
+import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
+
+/** Components that run in the version of their image, on control planes but for the first. */
+const images = [
+  { section: ['machine', 'kubelet'], name: 'the kubelet' },
+  { section: ['cluster', 'apiServer'], name: 'the API server' },
+  { section: ['cluster', 'controllerManager'], name: 'the controller manager' },
+  { section: ['cluster', 'scheduler'], name: 'the scheduler' },
+] as const
+
+/** 36 for 1.36.3, of the cluster or of the kubelet's image; NaN if unknown. */
+const minorOf = ({ main, kubernetesVersion }: Configuration): number =>
+  Number(
+    /^v?1\.(\d+)/.exec(
+      kubernetesVersion ?? main.text('machine', 'kubelet', 'image').split(':').at(-1)!,
+    )?.[1],
+  )
+
+/** Where kube-proxy is switched off, in both forms; undefined if it runs. */
+function proxyOff(config: Configuration): { document: Report; path: string[] } | undefined {
+  const path = ['cluster', 'proxy', 'disabled']
+  if (config.mainAlone.flag(...path)) return { document: config.main, path }
+  const document = config
+    .of('KubeProxyConfig')
+    .find((one) => one.has('enabled') && !one.flag('enabled'))
+  return document && { document, path: ['enabled'] }
+}
+
+const discovery = ['cluster', 'discovery'] as const
+
+/** What is wrong with a path of a volume of a static pod, or null. */
+function volumeProblem(host: string, mount: string): string | null {
+  if (host === '' || mount === '') return 'needs hostPath and mountPath'
+  if (host.split('/').includes('..')) return `can’t have .. in its hostPath ${host}`
+  if (mount.includes(':')) return `can’t have a colon in its mountPath ${mount}`
+  return null
+}
+
+/** Folders of Talos's root file system (`hack/rootfs` and `pkg/machinery/constants`, Overlays). */
+const ofImage = new Set(
+  'bin boot dev etc lib lib64 mnt opt proc root run sbin sys system tmp usr var'.split(' '),
+)
+
+export const clusterLimitRules: readonly RuntimeRule[] = [
+  {
+    id: 'image-left-out',
+    source:
+      'Talos pkg/machinery/config/types/v1alpha1/v1alpha1_provider.go, Image: constants.DefaultKubernetesVersion; https://kubernetes.io/releases/version-skew-policy/',
+    level: 'warn',
+    *find(config) {
+      const { main, isWorker } = config
+      // Documents of Talos 1.14 can't leave it out.
+      for (const { section, name } of images.slice(0, isWorker ? 1 : images.length))
+        if (!main.has(...section, 'image'))
+          yield {
+            document: main,
+            path: section,
+            sentence: `Without ${section.join('.')}.image, ${name} is of the Kubernetes version that this Talos was built with, whatever version the cluster has: keep the image`,
+          }
+    },
+  },
+  {
+    id: 'proxy-off',
+    source:
+      'Talos docs, "Deploy Cilium CNI": cluster.proxy.disabled goes with a network plugin that replaces kube-proxy; Flannel does not carry Services',
+    level: 'warn',
+    *find(config) {
+      const place = config.isWorker || !config.hasFlannel ? undefined : proxyOff(config)
+      if (place !== undefined)
+        yield {
+          ...place,
+          sentence:
+            'Without kube-proxy nothing carries Services beside Flannel, so that pods find neither DNS nor the API server: keep kube-proxy, or choose the network plugin none and install one that replaces it',
+        }
+    },
+  },
+  {
+    id: 'discovery-by-kubernetes',
+    source:
+      'Talos docs, "Discovery Service": not compatible with Kubernetes 1.32 and later, whose AuthorizeNodeWithSelectors lets a kubelet read only its own Node (siderolabs/talos#9980)',
+    level: 'warn',
+    *find(config) {
+      const { main, isWorker } = config
+      const path = [...discovery, 'registries', 'kubernetes', 'disabled']
+      const gates = main.text('cluster', 'apiServer', 'extraArgs', 'feature-gates')
+      const isOn = main.flag(...discovery, 'enabled') && main.has(...path) && !main.flag(...path)
+      if (!isWorker && isOn && minorOf(config) >= 32 && !/AuthorizeNodeWithSelectors/.test(gates))
+        yield {
+          document: main,
+          path,
+          sentence:
+            'With Kubernetes 1.32 and later a server sees only itself in the registry of Kubernetes: use the registry service',
+        }
+    },
+  },
+  {
+    id: 'kubespan-without-registry',
+    // Since 1.14 the service may have a document of its own.
+    minors: ['1.12', '1.13'],
+    source:
+      'Talos internal/app/machined/pkg/controllers/cluster/affiliate_merge.go and kubespan/peer_spec.go: peers are the affiliates that the registries tell',
+    level: 'warn',
+    *find(config) {
+      const { main } = config
+      const isOff = (registry: string): boolean =>
+        main.flag(...discovery, 'registries', registry, 'disabled')
+      const isOn =
+        main.flag('machine', 'network', 'kubespan', 'enabled') ||
+        config.of('KubeSpanConfig').some((document) => document.flag('enabled'))
+      if (!isOn || !main.flag(...discovery, 'enabled')) return
+      if (isOff('service') && isOff('kubernetes'))
+        yield {
+          document: main,
+          path: [...discovery, 'registries', 'service', 'disabled'],
+          sentence:
+            'With both registries of cluster.discovery disabled KubeSpan learns of no other server, so no tunnel comes up',
+        }
+    },
+  },
+  {
+    id: 'volume-of-pod',
+    source:
+      'Kubernetes pkg/apis/core/validation/validation.go, validateHostPathVolumeSource and ValidateVolumeMounts: the kubelet refuses the static pod; containerd internal/cri/opts/spec_linux.go makes the folder of a host, which fails on the read-only root (siderolabs/talos#5132)',
+    level: 'refuse',
+    *find({ main }): Generator<Hit> {
+      for (const { section, name } of images.slice(1))
+        for (const { path } of main.items(...section, 'extraVolumes')) {
+          const [host, mount] = [main.text(...path, 'hostPath'), main.text(...path, 'mountPath')]
+          const problem = volumeProblem(host, mount)
+          const first = host.split('/').find((part) => part !== '') ?? ''
+          if (problem !== null)
+            yield {
+              document: main,
+              path,
+              sentence: `A volume of ${name} ${problem}, or ${name} does not start`,
+            }
+          else if (host.startsWith('/') && first !== '' && !ofImage.has(first))
+            yield {
+              document: main,
+              path: [...path, 'hostPath'],
+              sentence: `The folder ${quoted(host)} can’t be made, because Talos’s root file system is read-only, so ${name} does not start: use a folder below /var, such as /var${host}`,
+            }
+        }
+    },
+  },
+  {
+    id: 'etcd-metrics-port',
+    source:
+      'etcd server/embed/etcd.go, serveMetrics: its own listener; Talos internal/app/machined/pkg/system/services/etcd.go listens on 2379 and 2380',
+    level: 'refuse',
+    *find({ main }) {
+      const path = ['cluster', 'etcd', 'extraArgs', 'listen-metrics-urls']
+      const texts = [...main.texts(...path).map(({ text }) => text), main.text(...path)]
+      const url = texts
+        .flatMap((text) => text.split(','))
+        .find((one) => /:(2379|2380)\/?$/.test(one))
+      if (url !== undefined)
+        yield {
+          document: main,
+          path,
+          sentence: `etcd itself listens on the port of ${url}, and does not start with it: use another one, such as 2381`,
+        }
+    },
+  },
+]

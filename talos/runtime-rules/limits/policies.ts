@@ -1,0 +1,201 @@
+/** Policies and configurations of the API server and the scheduler that are left out or refused. */
+import { nearestOf } from '../../config/nearest.ts'
+import type { Report } from '../../config/report.ts'
+import { plugins } from '../component-names.ts'
+import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/)
+const apiServer = ['cluster', 'apiServer'] as const
+const policy = [...apiServer, 'auditPolicy'] as const
+const scheduler = ['cluster', 'scheduler', 'config'] as const
+
+/** Plugins that are off unless they are enabled (Kubernetes `pkg/kubeapiserver/options/plugins.go`). */
+const offByDefault = words(
+  `AlwaysAdmit AlwaysDeny AlwaysPullImages DenyServiceExternalIPs EventRateLimit
+  ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology
+  NamespaceAutoProvision NamespaceExists OwnerReferencesPermissionEnforcement PodNodeSelector
+  PodTolerationRestriction`,
+)
+
+/** Plugins that an argument enables, which is a text with commas or a list of such texts. */
+const enabledPlugins = (main: Report): string[] => {
+  const path = [...apiServer, 'extraArgs', 'enable-admission-plugins']
+  return [...main.texts(...path).map(({ text }) => text), main.text(...path)]
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim())
+}
+
+/** Fields of `audit.k8s.io/v1` (`staging/src/k8s.io/apiserver/pkg/apis/audit/v1/types.go`). */
+const policyFields = words('apiVersion kind metadata rules omitStages omitManagedFields')
+const ruleFields = words(
+  `level users userGroups verbs resources namespaces nonResourceURLs omitStages omitManagedFields`,
+)
+const resourceFields = words('group resources resourceNames')
+const stages = words('RequestReceived ResponseStarted ResponseComplete Panic')
+
+/** Fields of `kubescheduler.config.k8s.io/v1` (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`). */
+const schedulerFields = words(
+  `apiVersion kind parallelism leaderElection clientConnection enableProfiling
+  enableContentionProfiling percentageOfNodesToScore percentageOfPlacementsToScore
+  podInitialBackoffSeconds podMaxBackoffSeconds profiles extenders delayCacheUntilActive`,
+)
+const profileFields = words(
+  'schedulerName percentageOfNodesToScore percentageOfPlacementsToScore plugins pluginConfig',
+)
+const pluginPoints = words(
+  `preEnqueue queueSort preFilter filter postFilter preScore score reserve permit preBind bind
+  postBind multiPoint placementGenerate placementScore placementFeasible podGroupPostFilter`,
+)
+
+/** Fields at a path that are not known. */
+function* unknownFields(
+  main: Report,
+  path: readonly string[],
+  known: readonly string[],
+  [what, so]: readonly [what: string, so: string],
+): Generator<Hit> {
+  for (const { path: where, key } of main.entries(...path)) {
+    if (known.includes(key)) continue
+    const near = nearestOf(key, known)
+    yield {
+      document: main,
+      path: where,
+      sentence: `${what} has no field ${key}, and ${so} with an unknown one${near === null ? '' : `. Did you mean ${near}?`}`,
+    }
+  }
+}
+
+const notStarted = 'the API server does not start'
+
+/** What is wrong with a URL of a rule that is no resource, or null. */
+const urlProblem = (url: string): string | null => {
+  if (url === '*') return null
+  if (!url.startsWith('/')) return 'must begin with /'
+  const star = url.indexOf('*')
+  return star === -1 || star === url.length - 1 ? null : 'can have * at its end only'
+}
+
+function* ruleProblems(main: Report, path: readonly string[]): Generator<Hit> {
+  const hit = (where: readonly string[], sentence: string): Hit => ({
+    document: main,
+    path: where,
+    sentence: `${sentence}, or ${notStarted}`,
+  })
+  if (main.has(...path, 'nonResourceURLs')) {
+    if (main.has(...path, 'resources') || main.has(...path, 'namespaces'))
+      yield hit(
+        [...path, 'nonResourceURLs'],
+        'A rule of the audit policy has either nonResourceURLs, or resources and namespaces',
+      )
+    for (const { path: where, text } of main.texts(...path, 'nonResourceURLs')) {
+      const problem = urlProblem(text)
+      if (problem !== null) yield hit(where, `${quoted(text)} in nonResourceURLs ${problem}`)
+    }
+  }
+  for (const { path: group } of main.items(...path, 'resources'))
+    if (main.has(...group, 'resourceNames') && !main.has(...group, 'resources'))
+      yield hit([...group, 'resourceNames'], 'resourceNames of the audit policy need resources')
+}
+
+function* profileProblems(main: Report): Generator<Hit> {
+  const profiles = main.items(...scheduler, 'profiles')
+  const seen = new Set<string>()
+  for (const { path } of profiles) {
+    const name = main.text(...path, 'schedulerName')
+    const problem =
+      name === '' && profiles.length > 1
+        ? 'Each of several profiles of the scheduler needs its schedulerName'
+        : seen.has(name)
+          ? `The profile ${name} of the scheduler is there twice`
+          : null
+    seen.add(name)
+    if (problem !== null)
+      yield {
+        document: main,
+        path: [...path, 'schedulerName'],
+        sentence: `${problem}, or the scheduler does not start`,
+      }
+  }
+}
+
+export const policyLimitRules: readonly RuntimeRule[] = [
+  {
+    id: 'admission-not-enabled',
+    source:
+      'Kubernetes staging/src/k8s.io/apiserver/pkg/admission/config.go, ConfigFor: only a plugin that is enabled asks for its configuration; Talos enables NodeRestriction (siderolabs/talos#9846)',
+    level: 'warn',
+    *find({ main }) {
+      const on = enabledPlugins(main)
+      for (const { path } of main.items(...apiServer, 'admissionControl')) {
+        const name = main.text(...path, 'name')
+        const near = plugins.includes(name) ? null : nearestOf(name, plugins)
+        const problem =
+          near !== null
+            ? `There is no admission plugin ${name}, so its configuration has no effect: did you mean ${near}?`
+            : offByDefault.includes(name) && !on.includes(name)
+              ? `The admission plugin ${name} is off, so its configuration has no effect: enable it by cluster.apiServer.extraArgs, enable-admission-plugins: ${name}`
+              : null
+        if (problem !== null) yield { document: main, path: [...path, 'name'], sentence: problem }
+      }
+    },
+  },
+  {
+    id: 'audit-policy-field',
+    source:
+      'Talos internal/app/machined/pkg/controllers/k8s/render_config_static_pods.go: FromUnstructuredWithValidation refuses unknown fields, and no file of the static pods is written; Kubernetes staging/src/k8s.io/apiserver/pkg/apis/audit/validation/validation.go',
+    level: 'refuse',
+    *find({ main }) {
+      const what = ['The audit policy', notStarted] as const
+      yield* unknownFields(main, policy, policyFields, what)
+      const rules = main.items(...policy, 'rules')
+      for (const { path } of rules) {
+        yield* unknownFields(main, path, ruleFields, ['A rule of the audit policy', notStarted])
+        for (const { path: group } of main.items(...path, 'resources'))
+          yield* unknownFields(main, group, resourceFields, [
+            'A resource of the audit policy',
+            notStarted,
+          ])
+        yield* ruleProblems(main, path)
+      }
+      for (const path of [policy, ...rules.map((rule) => rule.path)])
+        for (const { path: where, text } of main.texts(...path, 'omitStages'))
+          if (!stages.includes(text))
+            yield {
+              document: main,
+              path: where,
+              sentence: `${quoted(text)} is no stage of a request (${stages.join(', ')}), so ${notStarted}`,
+            }
+    },
+  },
+  {
+    id: 'scheduler-field',
+    source:
+      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go (EnableStrict: unknown fields are refused) and validation/validation.go',
+    level: 'refuse',
+    *find({ main }) {
+      const stops = 'it does not start'
+      yield* unknownFields(main, scheduler, schedulerFields, ['The scheduler', stops])
+      for (const { path } of main.items(...scheduler, 'profiles')) {
+        yield* unknownFields(main, path, profileFields, ['A profile of the scheduler', stops])
+        yield* unknownFields(main, [...path, 'plugins'], pluginPoints, [
+          'The framework of the scheduler',
+          stops,
+        ])
+      }
+      yield* profileProblems(main)
+      for (const [field, least, most] of [
+        ['parallelism', 1, Infinity],
+        ['percentageOfNodesToScore', 0, 100],
+        ['podInitialBackoffSeconds', 1, Infinity],
+      ] as const) {
+        const value = main.number(...scheduler, field)
+        if (value !== undefined && (value < least || value > most))
+          yield {
+            document: main,
+            path: [...scheduler, field],
+            sentence: `${field} of the scheduler is ${most === Infinity ? `at least ${least}` : `from ${least} to ${most}`}, not ${value}, or the scheduler does not start`,
+          }
+      }
+    },
+  },
+]

@@ -1,0 +1,236 @@
+/** Patches that violate the rules of `limits/cluster.ts`, `policies.ts`, `links.ts` and `subnets.ts`. */
+import type { Cases } from './case.ts'
+
+const cluster = (text: string): string => `cluster: {${text}}`
+const apiServer = (text: string): string => cluster(`apiServer: {${text}}`)
+const plugin = (name: string): string => `admissionControl: [{name: ${name}, configuration: {}}]`
+const audit = (rule: string, more = ''): string =>
+  apiServer(
+    `auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [${rule}]${more === '' ? '' : `, ${more}`}}`,
+  )
+const scheduler = (text: string): string => cluster(`scheduler: {config: {${text}}}`)
+const volume = (host: string, mount = '/a', section = 'apiServer'): string =>
+  cluster(`${section}: {extraVolumes: [{hostPath: "${host}", mountPath: "${mount}"}]}`)
+const interfaces = (text: string): string => `machine: {network: {interfaces: [${text}]}}`
+const routes = (text: string, more = ''): string =>
+  interfaces(`{interface: eno1, addresses: [10.8.0.5/24]${more}, routes: [${text}]}`)
+const nodeIp = (list: string): string => `machine: {kubelet: {nodeIP: {validSubnets: [${list}]}}}`
+const kubespan = (text: string): string => `machine: {network: {kubespan: {enabled: true${text}}}}`
+const endpoints = (list: string): string => kubespan(`, filters: {endpoints: [${list}]}`)
+const metrics = (urls: string): string =>
+  cluster(`etcd: {extraArgs: {listen-metrics-urls: ${urls}}}`)
+const registries = (service: boolean, kubernetes: boolean): string =>
+  cluster(
+    `discovery: {registries: {service: {disabled: ${service}}, kubernetes: {disabled: ${kubernetes}}}}`,
+  )
+
+const mirror = (url: string): string => `mirrors: {docker.io: {endpoints: ["${url}"]}}`
+const tls = (host: string): string => `config: {"${host}": {tls: {insecureSkipVerify: true}}}`
+const registry = (...parts: readonly string[]): string =>
+  `machine: {registries: {${parts.join(', ')}}}`
+
+export const casesOfClusters: Cases = {
+  'registry-tls-without-https': {
+    bad: [
+      registry(mirror('http://harbor.example.org/v2/a'), tls('harbor.example.org')),
+      registry(mirror('http://10.0.0.9:5000'), tls('10.0.0.9:5000')),
+      `${registry(mirror('http://m.example.org'))}\n---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\nname: m.example.org\ninsecureSkipVerify: true\n`,
+    ],
+    good: [
+      registry(mirror('https://m.example.org'), tls('m.example.org')),
+      registry(mirror('http://m.example.org:5000'), tls('m.example.org')),
+    ],
+  },
+  'image-left-out': {
+    bad: [
+      'machine: {kubelet: {$patch: delete}}',
+      'cluster: {controllerManager: {$patch: delete}}',
+      'cluster: {scheduler: {$patch: delete}}',
+    ],
+    good: ['machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.3"}}'],
+  },
+  'proxy-off': {
+    bad: [
+      cluster('proxy: {disabled: true}'),
+      cluster('proxy: {disabled: true}, network: {cni: {name: flannel}}'),
+      cluster('proxy: {disabled: true, mode: nftables}'),
+    ],
+    good: [
+      cluster('proxy: {disabled: true}, network: {cni: {name: none}}'),
+      cluster('proxy: {disabled: false}'),
+    ],
+  },
+  'discovery-by-kubernetes': {
+    bad: [registries(true, false), registries(false, false), `${registries(true, false)}\n`],
+    good: [
+      registries(false, true),
+      cluster(
+        'discovery: {registries: {kubernetes: {disabled: false}}}, apiServer: {extraArgs: {feature-gates: AuthorizeNodeWithSelectors=false}}',
+      ),
+    ],
+  },
+  'kubespan-without-registry': {
+    bad: [
+      `${kubespan('')}\n${registries(true, true)}`,
+      `${kubespan(', mtu: 1380')}\n${registries(true, true)}`,
+      `${registries(true, true)}\n---\napiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\n`,
+    ],
+    good: [`${kubespan('')}\n${registries(false, true)}`, registries(true, true)],
+  },
+  'volume-of-pod': {
+    bad: [
+      volume('/data/oidc'),
+      volume('/srv', '/a', 'scheduler'),
+      volume('/var/../etc'),
+      volume('/var/oidc', '/a:/b'),
+      volume('', '/a', 'controllerManager'),
+    ],
+    good: [
+      volume('/var/oidc'),
+      volume('/etc/kubernetes/audit', '/etc/kubernetes/audit'),
+      volume('/usr/share/zoneinfo', '/usr/share/zoneinfo'),
+    ],
+  },
+  'etcd-metrics-port': {
+    bad: [
+      '"http://0.0.0.0:2379"',
+      '"http://0.0.0.0:2381,http://127.0.0.1:2380"',
+      '["http://[::]:2379/"]',
+    ].map(metrics),
+    good: ['"http://0.0.0.0:2381"', '["http://0.0.0.0:12379"]'].map(metrics),
+  },
+  'admission-not-enabled': {
+    bad: [
+      apiServer(plugin('EventRateLimit')),
+      apiServer(plugin('PodSecurty')),
+      apiServer(
+        `${plugin('PodNodeSelector')}, extraArgs: {enable-admission-plugins: EventRateLimit}`,
+      ),
+    ],
+    good: [
+      apiServer(
+        `${plugin('EventRateLimit')}, extraArgs: {enable-admission-plugins: "NodeRestriction, EventRateLimit"}`,
+      ),
+      apiServer(plugin('PodSecurity')),
+      apiServer(plugin('ValidatingAdmissionWebhook')),
+    ],
+  },
+  'audit-policy-field': {
+    bad: [
+      audit('{level: Metadata}', 'omitStage: [RequestReceived]'),
+      audit('{level: Metadata, verb: [get]}'),
+      audit('{level: None, resources: [{group: "", resource: [events]}]}'),
+      audit('{level: None, omitStages: [Received]}'),
+      audit('{level: None, nonResourceURLs: [healthz]}'),
+      audit('{level: None, nonResourceURLs: ["/api*/x"]}'),
+      audit('{level: None, nonResourceURLs: [/healthz], namespaces: [a]}'),
+      audit('{level: None, resources: [{group: "", resourceNames: [a]}]}'),
+    ],
+    good: [
+      audit(
+        '{level: None, users: [a], verbs: [watch], resources: [{group: "", resources: [endpoints], resourceNames: [b]}]}, {level: None, nonResourceURLs: ["/healthz*", /version, "*"]}, {level: Metadata, omitStages: [RequestReceived], omitManagedFields: true}',
+        'omitStages: [RequestReceived, Panic], omitManagedFields: true',
+      ),
+    ],
+  },
+  'scheduler-field': {
+    bad: [
+      'profile: []',
+      'profiles: [{schedulerName: a, pluginConfigs: []}]',
+      'profiles: [{schedulerName: a, plugins: {filters: {}}}]',
+      'profiles: [{schedulerName: a}, {schedulerName: a}]',
+      'profiles: [{schedulerName: a}, {plugins: {}}]',
+      'percentageOfNodesToScore: 101',
+      'parallelism: 0',
+    ].map(scheduler),
+    good: [
+      'profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: "*"}]}, multiPoint: {}}, pluginConfig: [{name: NodeResourcesFit, args: {}}]}]',
+      'leaderElection: {leaderElect: true}, percentageOfNodesToScore: 0, parallelism: 16',
+      'profiles: [{plugins: {}}]',
+    ].map(scheduler),
+  },
+  'bond-without-ports': {
+    bad: ['', ', miimon: 100', ', interfaces: []'].map((more) =>
+      interfaces(`{interface: bond0, dhcp: true, bond: {mode: active-backup${more}}}`),
+    ),
+    good: [
+      interfaces('{interface: bond0, bond: {mode: active-backup, interfaces: [eno1]}}'),
+      interfaces('{interface: bond0, bond: {mode: active-backup, deviceSelectors: [{driver: a}]}}'),
+    ],
+  },
+  'bond-primary': {
+    bad: ['eno3', 'bond0', 'eno'].map((primary) =>
+      interfaces(
+        `{interface: bond0, bond: {mode: active-backup, miimon: 100, primary: ${primary}, interfaces: [eno1, eno2]}}`,
+      ),
+    ),
+    good: [
+      interfaces(
+        '{interface: bond0, bond: {mode: active-backup, miimon: 100, primary: eno2, interfaces: [eno1, eno2]}}',
+      ),
+    ],
+  },
+  'dhcp-of-no-family': {
+    bad: [
+      interfaces('{interface: eno1, dhcp: true, dhcpOptions: {ipv4: false}}'),
+      interfaces('{interface: eno1, dhcp: true, dhcpOptions: {ipv4: false, ipv6: false}}'),
+      interfaces('{interface: eno1, vlans: [{vlanId: 7, dhcp: true, dhcpOptions: {ipv4: false}}]}'),
+    ],
+    good: [
+      interfaces('{interface: eno1, dhcp: true, dhcpOptions: {ipv4: false, ipv6: true}}'),
+      interfaces('{interface: eno1, dhcp: true, dhcpOptions: {routeMetric: 100}}'),
+      interfaces('{interface: eno1, dhcpOptions: {ipv4: false}}'),
+    ],
+  },
+  'gateway-of-own': {
+    bad: [
+      routes('{network: 0.0.0.0/0, gateway: 10.8.0.5}'),
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\naddresses: [{address: "fd00::5/64"}]\nroutes: [{gateway: "fd00:0::5"}]',
+      interfaces(
+        '{interface: eno1, vlans: [{vlanId: 7, addresses: [10.7.0.5/24], routes: [{gateway: 10.7.0.5}]}]}',
+      ),
+    ],
+    good: [
+      routes('{network: 0.0.0.0/0, gateway: 10.8.0.1}'),
+      routes('{network: 10.9.0.0/16, gateway: 10.8.0.9}', ', vip: {ip: 10.8.0.9}'),
+    ],
+  },
+  'route-source': {
+    bad: ['10.8.0.6', '10.7.0.5', '10.8.0.50'].map((from) =>
+      routes(`{network: 0.0.0.0/0, gateway: 10.8.0.1, source: ${from}}`),
+    ),
+    good: [
+      routes('{network: 0.0.0.0/0, gateway: 10.8.0.1, source: 10.8.0.5}'),
+      routes('{network: 0.0.0.0/0, gateway: 10.8.0.1, source: 10.8.0.6}', ', dhcp: true'),
+    ],
+  },
+  'subnets-only-excluded': {
+    bad: [
+      nodeIp('"!10.0.0.0/8"'),
+      nodeIp('"!10.0.0.0/8", "!fd00::/8"'),
+      cluster('etcd: {advertisedSubnets: ["!10.1.0.0/16"]}'),
+      cluster('etcd: {listenSubnets: ["!10.1.0.0/16"]}'),
+    ],
+    good: [nodeIp('0.0.0.0/0, "!10.1.0.0/16"'), nodeIp('')],
+  },
+  'endpoints-only-excluded': {
+    bad: [
+      endpoints('"!10.0.0.0/8"'),
+      endpoints('"!0.0.0.0/0", "!::/0"'),
+      'apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\nfilters: {endpoints: ["!10.0.0.0/8"]}',
+    ],
+    good: [endpoints('0.0.0.0/0, "!192.168.0.0/16", "::/0"'), endpoints('10.0.0.0/8')],
+  },
+  'subnet-excluded-first': {
+    bad: [
+      nodeIp('"!10.1.0.0/16", 0.0.0.0/0'),
+      endpoints('"!192.168.0.0/16", 0.0.0.0/0, "::/0"'),
+      cluster('etcd: {advertisedSubnets: ["!10.1.0.7", 10.1.0.0/16]}'),
+    ],
+    good: [
+      nodeIp('0.0.0.0/0, "!10.1.0.0/16"'),
+      nodeIp('10.0.0.0/8, "!10.1.0.0/16", 10.1.2.0/24'),
+      nodeIp('"!fd00::/8", 0.0.0.0/0'),
+    ],
+  },
+}
