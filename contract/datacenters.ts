@@ -8,7 +8,7 @@ import { list } from './list.ts'
 import { seen } from './names.ts'
 import { callsOf } from './object-calls.ts'
 import { changed, wholeIn } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { type Limit, no, type Verdict, yes } from './rule.ts'
 import { count, counted } from './words.ts'
 
 const countryLetters = z
@@ -157,6 +157,12 @@ const calls = callsOf(
   { read: 'datacenters:read', write: 'datacenters:write' },
   Datacenter,
 )
+export const datacenterLimit: Limit = {
+  most: 1_000,
+  nouns: 'datacenters',
+  remedy: 'remove one that is empty',
+}
+
 export const datacenterList = calls.list(datacenters, 'The datacenters, with what each contains.')
 
 export const datacenterGet = calls.get('One datacenter.')

@@ -9,7 +9,7 @@ import { list, listOperation } from './list.ts'
 import { callsOf } from './object-calls.ts'
 import { operation, type Words } from './operation.ts'
 import { time } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { type Limit, no, type Verdict, yes } from './rule.ts'
 import { talosVersionText } from './versions.ts'
 
 export const architectures = ['amd64', 'arm64'] as const
@@ -172,6 +172,12 @@ const calls = callsOf(
   { read: 'servers:read', write: 'servers:write' },
   Image,
 )
+export const imageLimit: Limit = {
+  most: 5_000,
+  nouns: 'images',
+  remedy: 'remove one that is not used any more',
+}
+
 export const imageList = calls.list(images, 'Images that were prepared, newest first.')
 export const imageGet = calls.get('One prepared image.')
 export const imageCreate = calls.create({

@@ -12,7 +12,7 @@ import { nameOf } from './names.ts'
 import { callsOf } from './object-calls.ts'
 import { operation, type Words } from './operation.ts'
 import { byId, time } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { type Limit, no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
 
 /**
@@ -137,6 +137,13 @@ const calls = callsOf(
   { read: 'servers:read', write: 'servers:write' },
   JoinToken,
 )
+/** Revoked tokens do not count. */
+export const joinTokenLimit: Limit = {
+  most: 1_000,
+  nouns: 'join tokens that are not revoked',
+  remedy: 'revoke one that is not used any more',
+}
+
 export const joinTokenList = calls.list(
   joinTokens,
   'Join tokens, newest first, with the number of uses of each. The tokens themselves are never returned.',

@@ -7,7 +7,7 @@ import { nameOf } from './names.ts'
 import { list } from './list.ts'
 import { operation, type Words } from './operation.ts'
 import { pageOf, time } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { type Limit, no, type Verdict, yes } from './rule.ts'
 import { ConfirmedLoss } from './servers/losses.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 import { talosVersionText } from './versions.ts'
@@ -20,6 +20,13 @@ export const patchLimits = {
   labels: 20,
   weight: { min: 0, max: 999, default: 500 },
 } as const
+
+/** Of one server, beside the shared ones. All of them are merged at each change. */
+export const serverPatchLimit: Limit = {
+  most: 100,
+  nouns: 'patches of this server',
+  remedy: 'remove one that it does not need any more',
+}
 
 /**
  * Stands for a secret in the body of a patch that the API returns. In a body that is saved, it

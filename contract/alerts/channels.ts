@@ -8,7 +8,7 @@ import { nameOf, seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { changed, time, wholeIn } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { type Limit, no, type Verdict, yes } from '../rule.ts'
 
 export const channelKinds = { webhook: 'Webhook', mail: 'Mail', alertmanager: 'Alertmanager' }
 export type ChannelKind = keyof typeof channelKinds
@@ -251,6 +251,12 @@ const calls = callsOf(
   { read: 'clusters:read', write: 'users:manage' },
   Channel,
 )
+export const channelLimit: Limit = {
+  most: 100,
+  nouns: 'channels',
+  remedy: 'remove one that is not used any more',
+}
+
 export const channelList = calls.list(
   channels,
   'Channels to which findings are sent. Their secrets are never returned.',

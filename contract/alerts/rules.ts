@@ -7,6 +7,7 @@ import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import type { Words } from '../operation.ts'
 import { changed, wholeIn } from '../page.ts'
+import type { Limit } from '../rule.ts'
 import { counted } from '../words.ts'
 
 const Named = z.object({ id: z.uuid(), name: z.string() })
@@ -163,6 +164,12 @@ const calls = callsOf(
   { read: 'clusters:read', write: 'users:manage' },
   AlertRule,
 )
+export const alertRuleLimit: Limit = {
+  most: 500,
+  nouns: 'rules',
+  remedy: 'remove one that is not used any more',
+}
+
 export const alertRuleList = calls.list(rules, 'Rules: which findings are sent to which channels.')
 export const alertRuleGet = calls.get('One rule.')
 export const alertRuleCreate = calls.create({

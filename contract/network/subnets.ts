@@ -13,7 +13,7 @@ import { callsOf } from '../object-calls.ts'
 import { type Answer, operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { time, wholeIn } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { type Limit, no, type Verdict, yes } from '../rule.ts'
 import { Subnet, subnetPurposes, subnetStatuses } from './subnet.ts'
 import { mostExclusions, subnetProblems, tooManyExclusions } from './subnet-rules.ts'
 import { counted } from '../words.ts'
@@ -127,6 +127,12 @@ const calls = callsOf(
   { read: 'network:read', write: 'network:write' },
   Subnet,
 )
+export const subnetLimit: Limit = {
+  most: 20_000,
+  nouns: 'subnets',
+  remedy: 'remove subnets that are not used any more',
+}
+
 export const subnetList = calls.list(
   subnets,
   'Subnets with their utilisation. `q` searches for part of a name, for a CIDR or for an address; an address finds the subnet that contains it.',

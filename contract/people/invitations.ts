@@ -9,6 +9,7 @@ import { callsOf } from '../object-calls.ts'
 import { operation, withProof, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 import { Role } from '../permissions.ts'
+import type { Limit } from '../rule.ts'
 import { displayName, email, newPassword } from '../sessions.ts'
 
 /** Life of an invitation, in days. */
@@ -57,6 +58,8 @@ const calls = callsOf(
   { read: 'users:manage', write: 'users:manage' },
   Invitation,
 )
+export const invitationLimit: Limit = { most: 1_000, nouns: 'invitations', remedy: 'withdraw some' }
+
 export const invitationList = calls.list(
   invitations,
   'Invitations that were not accepted yet and have not expired.',

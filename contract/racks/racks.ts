@@ -9,7 +9,7 @@ import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { byId, changed, wholeIn } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { type Limit, no, type Verdict, yes } from '../rule.ts'
 import { Server } from '../servers/server.ts'
 import { counted } from '../words.ts'
 import { mostUnits, NewPlacement } from './placing.ts'
@@ -91,6 +91,12 @@ const racks = list<Rack>()({
 })
 
 const calls = callsOf('rack', '/v1/racks', { read: 'servers:read', write: 'servers:write' }, Rack)
+export const rackLimit: Limit = {
+  most: 10_000,
+  nouns: 'racks',
+  remedy: 'remove racks that are empty',
+}
+
 export const rackList = calls.list(
   racks,
   'Racks, with how full they are and what is wrong in them. `serverList` with the filter `rack` has the servers of one.',

@@ -8,6 +8,7 @@ import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
+import type { Limit } from '../rule.ts'
 
 const storeKinds = ['folder', 's3'] as const
 
@@ -202,6 +203,12 @@ const calls = callsOf(
   { read: 'clusters:read', write: 'users:manage' },
   Store,
 )
+export const storeLimit: Limit = {
+  most: 100,
+  nouns: 'stores',
+  remedy: 'remove one that is not used any more',
+}
+
 export const storeList = calls.list(
   stores,
   'Stores for snapshots and backups. The secret access key is never returned.',

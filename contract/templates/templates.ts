@@ -3,6 +3,7 @@
  * an address. Servers are chosen by need when a cluster is planned from it (`choose.ts`).
  */
 import * as z from 'zod/mini'
+import type { Limit } from '../rule.ts'
 import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
 import { MaintenanceWindow } from '../clusters/changes/window.ts'
 import {
@@ -154,6 +155,12 @@ const calls = callsOf(
   { read: 'clusters:read', write: 'clusters:write' },
   Template,
 )
+export const templateLimit: Limit = {
+  most: 1_000,
+  nouns: 'templates',
+  remedy: 'remove one that is not used any more',
+}
+
 export const templateList = calls.list(templates, 'Templates of clusters.')
 export const templateGet = calls.get('One template.')
 export const templateCreate = calls.create({

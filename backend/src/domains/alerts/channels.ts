@@ -4,6 +4,7 @@ import {
   canKeepSecret,
   type Channel,
   type ChannelChange,
+  channelLimit,
   type channelList,
   type channelTest,
   type NewChannel,
@@ -19,6 +20,7 @@ import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import { wakeAlerts } from './api.ts'
 import { wakeDeliveries } from './delivering.ts'
 import { subjectOf, testContent } from './message.ts'
@@ -214,6 +216,7 @@ export function channels({
       await demandAddress(row)
       try {
         return await inTransaction(db, async (tx) => {
+          await demandRoom(tx, 'channel', channelLimit)
           const made = present(
             await store.insertChannel(tx, {
               ...row,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import {
   type AlertRule,
   type AlertRuleChange,
+  alertRuleLimit,
   type alertRuleList,
   type NewAlertRule,
 } from '#contract/alerts/rules.ts'
@@ -25,6 +26,7 @@ import { type Db, inTransaction, lock, type Tx, violatedConstraint } from '../..
 import { type Caller, callerName } from '../../http/caller.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Servers } from '../servers/api.ts'
@@ -160,6 +162,7 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
       try {
         return await inTransaction(db, async (tx) => {
           await demandAll(tx, asked)
+          await demandRoom(tx, 'alert_rule', alertRuleLimit)
           const at = now()
           const row = await store.insertRule(tx, {
             id: randomUUID(),

@@ -5,6 +5,7 @@
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
+import type { Verdict } from '#contract/rule.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
@@ -149,12 +150,15 @@ export interface ClusterSide {
 /** What configurations asks of the store of layers. */
 export interface LayerStore {
   readonly ofServer: (on: Db | Tx, nodeId: string) => Promise<StoredLayer[]>
-  /** The layers of the server with a change that isn't stored yet. */
+  /**
+   * The layers of the server with a change that isn't stored yet. `room`: whether a user may add so
+   * many patches.
+   */
   readonly after: (
     on: Db | Tx,
     nodeId: string,
     set: LayerSet,
-  ) => Promise<Layering & { readonly isChanged: boolean }>
+  ) => Promise<Layering & { readonly isChanged: boolean; readonly room: Verdict }>
   /** Stores what others have changed as the last layer, and returns its name. */
   readonly keep: (
     tx: Tx,

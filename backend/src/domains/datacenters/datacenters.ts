@@ -6,6 +6,7 @@ import {
   datacenterCreate,
   datacenterGet,
   type DatacenterInput,
+  datacenterLimit,
   datacenterList,
   datacenterRemove,
   datacenterUpdate,
@@ -21,6 +22,7 @@ import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
@@ -169,6 +171,7 @@ export function datacenterCalls(parts: CallParts): Domain {
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
+          await demandRoom(tx, 'datacenter', datacenterLimit)
           const index = await indexOf(tx, input, wanted)
           code = codeOf(input, index)
           const made = present(

@@ -10,6 +10,7 @@ import {
   extensionList,
   type Image,
   type imageFactoryGet,
+  imageLimit,
   type imageList,
   type NewImage,
 } from '#contract/images.ts'
@@ -23,6 +24,7 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import { sentBy } from '../../reading/asker.ts'
+import { demandRoom } from '../../room.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Joining, TokenForImage } from '../joining/api.ts'
 import {
@@ -182,7 +184,7 @@ export function images({
       whole(db, existing(await store.get(db, id), 'image'), mayReveal(caller)),
 
     /**
-     * @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that
+     * @throws Problem not_found, conflict (the token, the most images), invalid, factory_refused; a factory that
      * doesn't answer is no error
      */
     async create(
@@ -205,6 +207,7 @@ export function images({
       checkLength(wanted, token)
       const outcome = await register(wanted, token)
       return inTransaction(db, async (tx) => {
+        await demandRoom(tx, 'image', imageLimit)
         // During the call to the factory the token may have been revoked or the datacenter removed.
         const { datacenter } = await placed(
           tx,

@@ -11,14 +11,17 @@ import {
   invitationAccept,
   invitationCreate,
   invitationDays,
+  invitationLimit,
   invitationList,
   invitationLook,
   invitationRemove,
   type NewInvitation,
 } from '#contract/people/invitations.ts'
+import { canAdd } from '#contract/rule.ts'
 import type * as z from 'zod/mini'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName, demandRole } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { demandGoodPassword, hashOf, hashPassword } from '../sessions/api.ts'
@@ -59,6 +62,7 @@ export function invitations({
     await users.demandAdmin(tx, caller)
     demandRole(caller, invited.role)
     if (await users.byEmail(invited.email)) throw taken()
+    demand(canAdd(invitationLimit, await store.othersThan(tx, invited.email, now())), 'conflict')
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
     const inviter = {

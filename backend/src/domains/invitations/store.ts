@@ -2,6 +2,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { invitationList } from '#contract/people/invitations.ts'
+import { counted } from '../../db/counted.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -23,6 +24,13 @@ export const page = (db: Db, query: Input<typeof invitationList>['query'], now: 
     readers,
     query,
   )
+
+/**
+ * The number of invitations of other emails that have not expired. Until the transaction ends, no
+ * other adds one.
+ */
+export const othersThan = (tx: Tx, email: string, now: Date): Promise<number> =>
+  counted(tx, 'invitation', sql`email <> ${email} and expires_at > ${now}`)
 
 /** Stores an invitation in place of an earlier one of the same email. */
 export const put = (tx: Tx, invitation: Insertable<Tables['invitation']>): Promise<InvitationRow> =>

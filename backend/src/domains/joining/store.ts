@@ -6,6 +6,7 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
 import type { Labels } from '#contract/labels/selector.ts'
 import type { Input } from '#contract/operation.ts'
+import { counted } from '../../db/counted.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -47,6 +48,10 @@ export const lockTokens = (tx: Tx, ids: readonly string[]): Promise<TokenRow[]> 
     .orderBy('join_token.id')
     .forUpdate('join_token')
     .execute()
+
+/** The number of tokens that are not revoked. Until the transaction ends, no other adds one. */
+export const unrevoked = (tx: Tx): Promise<number> =>
+  counted(tx, 'join_token', sql`revoked_at is null`)
 
 export const insertToken = (tx: Tx, row: Insertable<Tables['join_token']>) =>
   tx.insertInto('join_token').values(row).execute()

@@ -13,6 +13,7 @@ import {
   joinTokenArrivals,
   joinTokenCreate,
   joinTokenGet,
+  joinTokenLimit,
   joinTokenList,
   joinTokenRevoke,
   type NewJoinToken,
@@ -21,8 +22,10 @@ import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { canAdd } from '#contract/rule.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
@@ -136,7 +139,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
 
     /**
      * Only the response of this call contains the token. @throws Problem not_found for the
-     * datacenter; name_taken
+     * datacenter; name_taken; conflict at the most tokens
      */
     async create(
       caller: Caller,
@@ -150,6 +153,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
             throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, {
               datacenter_id: 'There is no such datacenter',
             })
+          demand(canAdd(joinTokenLimit, await store.unrevoked(tx)), 'conflict')
           const at = new Date(clock.now())
           const expires_at =
             lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)

@@ -1,5 +1,6 @@
 /** The store of layers for configurations: also what others have changed becomes a patch. */
-import { patchLimits } from '#contract/patches.ts'
+import { patchLimits, serverPatchLimit } from '#contract/patches.ts'
+import { canAdd, yes } from '#contract/rule.ts'
 import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
@@ -37,6 +38,7 @@ export function layerStore({
       return {
         stored: [...rows, ...sharedAfter(shared, set)],
         more,
+        room: more.length === 0 ? yes : canAdd(serverPatchLimit, rows.length, more.length),
         isChanged: isChanged(changesOf(before, set)) || sharedChangesOf(shared, set).length > 0,
       }
     },

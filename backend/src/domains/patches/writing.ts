@@ -2,7 +2,14 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
-import { canChangePatch, type NewPatch, type Patch, problemSentence } from '#contract/patches.ts'
+import {
+  canChangePatch,
+  type NewPatch,
+  type Patch,
+  problemSentence,
+  serverPatchLimit,
+} from '#contract/patches.ts'
+import { canAdd } from '#contract/rule.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
@@ -229,9 +236,12 @@ export function writing({
       const links = await read({ caller }, 'links', patch.body)
       const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
       const stored = await store.ofServer(db, nodeId)
-      return change(caller, nodeId, { stored, more: [patch], confirmedLoss }, async (tx) =>
-        present(await insert(tx, caller, nodeId, patch, links), text),
-      )
+      demand(canAdd(serverPatchLimit, stored.length), 'conflict')
+      return change(caller, nodeId, { stored, more: [patch], confirmedLoss }, async (tx) => {
+        // Another request may have added one meanwhile; the server is locked now.
+        demand(canAdd(serverPatchLimit, (await store.sums(tx, nodeId)).count), 'conflict')
+        return present(await insert(tx, caller, nodeId, patch, links), text)
+      })
     },
 
     async update(caller, nodeId, patchId, asked, ifMatch) {

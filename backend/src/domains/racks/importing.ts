@@ -6,9 +6,11 @@ import type { Answer, Input } from '#contract/operation.ts'
 import type { ImportProblem } from '#contract/csv/imports.ts'
 import type { rackImport } from '#contract/racks/files.ts'
 import { clashOf, fitsRack, type Neighbour } from '#contract/racks/placing.ts'
+import { rackLimit } from '#contract/racks/racks.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { readTable } from '../../csv/table.ts'
 import type { Caller } from '../../http/caller.ts'
+import { demandRoom } from '../../room.ts'
 import type { Placements, Standing } from '../servers/api.ts'
 import {
   fileColumns,
@@ -160,12 +162,10 @@ export function importing(parts: RackParts) {
         ...clashes(good, inside),
       ].toSorted((a, b) => a.line - b.line)
       const writes = problems.length === 0 && !dry_run
+      const added = [...racks.values()].filter(({ line }) => line !== null)
+      if (added.length > 0) await demandRoom(tx, 'rack', rackLimit, added.length)
       if (writes) {
-        const ids = await addRacks(
-          tx,
-          caller,
-          [...racks.values()].filter(({ line }) => line !== null),
-        )
+        const ids = await addRacks(tx, caller, added)
         const moves = rows.flatMap((row): Move[] => {
           const { server, rack, place } = row
           if (server === null || isThere(row)) return []

@@ -16,6 +16,7 @@ import {
   type RackChange,
   rackCreate,
   rackGet,
+  rackLimit,
   rackList,
   rackRemove,
   rackUpdate,
@@ -30,6 +31,7 @@ import { largestImport } from '../../csv/table.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import type { Standing } from '../servers/api.ts'
 import { tableOf } from './file-rows.ts'
 import { importing } from './importing.ts'
@@ -77,13 +79,14 @@ export function racks(parts: RackParts): Domain {
     get: async (id: string): Promise<Rack> =>
       present(existing(await store.byId(db, id), 'rack'), (await contentsOf()).get(id) ?? []),
 
-    /** @throws Problem not_found for the datacenter, name_taken */
+    /** @throws Problem not_found for the datacenter, name_taken, conflict at the most racks */
     create: (caller: Caller, { datacenter_id, name, units }: NewRack): Promise<Rack> =>
       writing(async (tx) => {
         if (!(await datacenters.find(tx, datacenter_id)))
           throw new Problem('not_found', 'There is no such datacenter', {
             datacenter_id: 'There is no such datacenter',
           })
+        await demandRoom(tx, 'rack', rackLimit)
         const [id] = await store.insert(tx, [
           { datacenter_id, name, units, created_at: now(), updated_at: now() },
         ])

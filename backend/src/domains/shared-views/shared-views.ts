@@ -118,7 +118,7 @@ export function sharedViews({ db, clock, record }: Platform): Domain {
       demandScope(caller, listing.scope)
       demandSearch(listing, search)
       return writing(async (tx) => {
-        demand(canShareView(await store.counted(tx, list)), 'conflict')
+        demand(canShareView(await store.countedIn(tx, list)), 'conflict')
         const row = await store.insert(tx, {
           list,
           name,

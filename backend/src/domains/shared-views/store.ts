@@ -2,7 +2,8 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { sharedViewList } from '#contract/people/shared-views.ts'
-import { type Db, lock as lockName, type Tx } from '../../db/db.ts'
+import { counted } from '../../db/counted.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
@@ -37,15 +38,8 @@ export const lock = (tx: Tx, id: string): Promise<ViewRow | undefined> =>
   tx.selectFrom('shared_view').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
 /** The number of views of the list. Until the transaction ends, no other adds one. */
-export async function counted(tx: Tx, list: string): Promise<number> {
-  await lockName(tx, `shared views of ${list}`)
-  const { n } = await tx
-    .selectFrom('shared_view')
-    .select(sql<number>`count(*)::int`.as('n'))
-    .where('list', '=', list)
-    .executeTakeFirstOrThrow()
-  return n
-}
+export const countedIn = (tx: Tx, list: string): Promise<number> =>
+  counted(tx, 'shared_view', sql`list = ${list}`)
 
 export const insert = (tx: Tx, row: Insertable<Tables['shared_view']>): Promise<ViewRow> =>
   tx.insertInto('shared_view').values(row).returningAll().executeTakeFirstOrThrow()

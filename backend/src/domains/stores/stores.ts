@@ -14,6 +14,7 @@ import {
   storeCreate,
   storeFolderList,
   storeGet,
+  storeLimit,
   storeList,
   storePlace,
   storeRemove,
@@ -26,6 +27,7 @@ import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import { claimFolder, disclaimFolder, folderStore, whyNotAllowed } from './folder.ts'
 import type { Stores } from './api.ts'
 import { type ObjectStore, StoreError } from './object-store.ts'
@@ -166,6 +168,7 @@ export function stores({
         }
         await tryOut(openWith(row, secret), signal)
         return await inTransaction(db, async (tx) => {
+          await demandRoom(tx, 'store', storeLimit)
           const at = now()
           const secret_sealed =
             secret === undefined

@@ -5,10 +5,11 @@
 import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
-import type { subnetImport } from '#contract/network/subnets.ts'
+import { type subnetImport, subnetLimit } from '#contract/network/subnets.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import type { ServerAddress, Servers } from '../servers/api.ts'
 import type { CsvRecord } from '../../csv/csv.ts'
 import { readTable } from '../../csv/table.ts'
@@ -192,6 +193,8 @@ export function importing(
       const problems = [...unreadable, ...own, ...(await judge(tx, read, subnets, held))].toSorted(
         (a, b) => a.line - b.line,
       )
+      const added = good.filter((row) => doesOf(row) === 'create').length
+      if (added > 0) await demandRoom(tx, 'subnet', subnetLimit, added)
       const rows = good.map((row) => ({
         line: row.line,
         name: row.wanted.name,

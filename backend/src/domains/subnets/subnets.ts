@@ -15,9 +15,10 @@ import {
   subnetExport,
   subnetGet,
   subnetImport,
+  subnetLimit,
   subnetList,
-  subnetMap,
   type SubnetMap,
+  subnetMap,
   subnetRemove,
   subnetUpdate,
 } from '#contract/network/subnets.ts'
@@ -26,6 +27,7 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { serve, Serialised } from '../../http/serve.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import { addressMap, addressRuns } from './address-map.ts'
 import type { Subnets } from './api.ts'
@@ -139,7 +141,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
 
     /**
      * @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a
-     * cluster's networks, a server's address)
+     * cluster's networks, a server's address, the most subnets)
      */
     async create(caller: Caller, asked: NewSubnet): Promise<Subnet> {
       const wanted = canonical(asked)
@@ -148,6 +150,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
         return await inTransaction(db, async (tx) => {
           await store.lockNetworks(tx)
           await demandFree(tx, wanted, null, addresses)
+          await demandRoom(tx, 'subnet', subnetLimit)
           const [made] = await store.insert(tx, [
             {
               ...columnsOf(wanted),

@@ -10,6 +10,7 @@ import {
   type Template,
   templateCreate,
   templateGet,
+  templateLimit,
   templateList,
   templatePlan,
   templateRemove,
@@ -20,6 +21,7 @@ import { type Caller, callerName, demandScope } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
+import { demandRoom } from '../../room.ts'
 import { likeCluster } from './like.ts'
 import { definition, present, type TemplateParts } from './parts.ts'
 import { planClusters } from './plan.ts'
@@ -70,6 +72,7 @@ export function templates(parts: TemplateParts): Domain {
     create: async (caller: Caller, wanted: NewTemplate): Promise<Template> => {
       await demandPatches(caller, wanted)
       return writing(async (tx) => {
+        await demandRoom(tx, 'template', templateLimit)
         const { name, ...fields } = wanted
         const row = await store.insert(tx, {
           name,

@@ -8,6 +8,7 @@ import { unifiedDiff } from '#contract/servers/diff.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
+import { demand } from '../../../http/errors.ts'
 import { ours, sentBy } from '../../../reading/asker.ts'
 import { dryRun } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
@@ -201,6 +202,7 @@ export function previewing(
       const { yaml: base, context, isReal } = await baseOf(server)
       const stored = await layers.ofServer(db, nodeId)
       const after = await layers.after(db, nodeId, set)
+      demand(after.room, 'conflict')
       const own = [...set.patches, ...(set.shared ?? []).flatMap(({ layer }) => layer ?? [])]
       for (const { name, body } of own) {
         const [first] = await read(ours, 'check', body, context.talosVersion)

@@ -27,6 +27,7 @@ import {
 } from '#contract/shared-patches/shared-patches.ts'
 import { variablesIn } from '#contract/shared-patches/variables.ts'
 import { isDeepStrictEqual } from 'node:util'
+import { counted } from '../../../db/counted.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import { type Caller, callerName } from '../../../http/caller.ts'
 import { serve } from '../../../http/serve.ts'
@@ -235,7 +236,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const { caller } = who
       await demandUsable(who, asked)
       const row = await writing(async (tx) => {
-        if ((await store.counted(tx)) >= sharedPatchLimits.patches)
+        if ((await counted(tx, 'shared_patch')) >= sharedPatchLimits.patches)
           throw new Problem('conflict', tooManySharedPatches)
         const made = await store.insert(
           tx,

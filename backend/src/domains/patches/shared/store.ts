@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import * as z from 'zod/mini'
 import type { Targets } from '#contract/shared-patches/shared-patches.ts'
-import { type Db, lock as lockName, type Tx } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Tables } from '../../../db/tables.gen.ts'
 import { happened } from '../../../history.ts'
 import type { Vault } from '../../../vault/vault.ts'
@@ -75,15 +75,6 @@ export function sharedStore({ vault }: { vault: Vault }) {
         .select(['id', 'name', 'weight', 'targets', 'revision', 'variables', 'updated_at'])
         .orderBy('name')
         .execute(),
-    /** The number of patches. Until the transaction ends, no other adds one. */
-    async counted(tx: Tx): Promise<number> {
-      await lockName(tx, 'shared patches')
-      const { n } = await tx
-        .selectFrom('shared_patch')
-        .select(sql<number>`count(*)::int`.as('n'))
-        .executeTakeFirstOrThrow()
-      return n
-    },
     async one(on: Db | Tx, id: string): Promise<SharedPatchRow | undefined> {
       const row = await on
         .selectFrom('shared_patch')
