@@ -44,7 +44,7 @@ const isSameShelf = (a: Place, b: Place): boolean =>
   a.unit === b.unit && a.height === b.height && a.face === b.face
 
 /** Bays that differ only in their case are one, as names of racks are. */
-const bayKey = ({ bay }: Place): string | undefined => bay?.toLowerCase()
+export const bayKey = ({ bay }: Place): string | undefined => bay?.toLowerCase()
 
 /** Whether two servers can't both stand there: they share a unit, and aren't in bays of one chassis. */
 const isClash = (a: Place, b: Place): boolean =>

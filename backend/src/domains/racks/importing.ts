@@ -22,6 +22,7 @@ import {
 } from './file-rows.ts'
 import { audited } from './present.ts'
 import { explained, type RackParts } from './parts.ts'
+import { shelves } from './shelves.ts'
 import * as store from './store.ts'
 
 type Imported = Answer<typeof rackImport>
@@ -61,16 +62,16 @@ function clashes(rows: readonly FileRow[], standing: readonly Standing[]): Impor
       problems.push({ line, column: null, message: `Line ${first} is about the same server` })
     firstOf.set(server.id, first ?? line)
   }
-  const takenIn = new Map<string, Taken[]>()
-  const taken = (key: string) => takenIn.getOrInsertComputed(key, () => [])
+  const takenIn = new Map<string, ReturnType<typeof shelves<Taken>>>()
+  const taken = (key: string) => takenIn.getOrInsertComputed(key, () => shelves<Taken>())
   for (const { id, name, placement } of standing)
     if (placement && !firstOf.has(id))
-      taken(placement.rack.id).push({ name, line: null, ...placement })
+      taken(placement.rack.id).add({ name, line: null, ...placement })
   for (const { line, server, rack, place } of rows) {
     if (server === null || rack === null || place === null) continue
     const others = taken(rack.id ?? rackKey(rack.datacenter_id, rack.name))
     const fits = fitsRack(rack, place)
-    const clash = fits.ok ? clashOf(rack, place, others) : null
+    const clash = fits.ok ? clashOf(rack, place, others.near(place)) : null
     if (!fits.ok) problems.push({ line, column: 'unit', message: fits.reason })
     else if (clash !== null)
       problems.push({
@@ -81,7 +82,7 @@ function clashes(rows: readonly FileRow[], standing: readonly Standing[]): Impor
             ? clash.reason
             : `Line ${clash.other.line} puts ${clash.other.name} ${clash.field === 'bay' ? 'into the same chassis: give each another bay' : 'at a place that overlaps'}`,
       })
-    others.push({ name: server.name, line, ...place })
+    else others.add({ name: server.name, line, ...place })
   }
   return problems
 }
