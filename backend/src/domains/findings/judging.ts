@@ -220,9 +220,11 @@ export function judging(parts: FindingParts) {
   const pass = async (tx: Tx): Promise<void> => {
     // The lock is held until the transaction ends. Another process that judges now sees the same.
     if (!(await tryLock(tx, 'steelyard findings'))) return
-    const open = await store.lockOpen(tx)
     // Read under the lock: what was read before may be older than what another process has judged.
+    // Read before the findings are locked: this takes another connection of the pool, and all others
+    // may be those of requests that wait for a finding.
     const conditions = await parts.servers.conditions()
+    const open = await store.lockOpen(tx)
     const now = timeOf(clock.now(), open)
     const at = new Date(now)
     const groups = open.filter((row) => row.kind === 'datacenter_silent')

@@ -231,3 +231,13 @@ test('a viewer can neither invite nor read invitations and the waitlist', async 
     ).status,
   ).toBe(403)
 })
+
+test('more invitations at once than the pool has connections are all made', async () => {
+  const emails = Array.from({ length: 24 }, (_, i) => `crowd-${i}@example.com`)
+  const made = await Promise.all(
+    emails.map((email) =>
+      admin.call(invitationCreate, { body: { email, name: 'Invited', role: 'viewer' } }),
+    ),
+  )
+  expect(made.map(({ status }) => status)).toEqual(emails.map(() => 201))
+})

@@ -61,7 +61,7 @@ export function invitations({
   const invite: Invitations['invite'] = async (tx, caller, invited) => {
     await users.demandAdmin(tx, caller)
     demandRole(caller, invited.role)
-    if (await users.byEmail(invited.email)) throw taken()
+    if (await users.byEmail(invited.email, tx)) throw taken()
     demand(canAdd(invitationLimit, await store.othersThan(tx, invited.email, now())), 'conflict')
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)

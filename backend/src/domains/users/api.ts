@@ -2,7 +2,7 @@
 import type { Input } from '#contract/operation.ts'
 import type { Role } from '#contract/permissions.ts'
 import type { Person, userCreate } from '#contract/users.ts'
-import type { Tx } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 
 export { refusingTaken } from './taken.ts'
@@ -44,7 +44,7 @@ export interface Users {
   readonly count: () => Promise<number>
   /** Undefined for an id that doesn't exist. */
   readonly byId: (id: string) => Promise<Account | undefined>
-  readonly byEmail: (email: string) => Promise<Account | undefined>
+  readonly byEmail: (email: string, on?: Db | Tx) => Promise<Account | undefined>
   /** The first active admins by name. */
   readonly administrators: (limit: number) => Promise<{ email: string; name: string }[]>
   /**

@@ -70,8 +70,8 @@ export const insert = (
     .returningAll()
     .executeTakeFirstOrThrow()
 
-export const byEmail = (db: Db, email: string): Promise<Row | undefined> =>
-  db.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
+export const byEmail = (on: Db | Tx, email: string): Promise<Row | undefined> =>
+  on.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
 
 /** Locks the active admins, so that concurrent changes can't remove the last one. */
 export const lockAdmins = (tx: Tx) =>

@@ -106,7 +106,7 @@ export function users(
     hasProvider: async (id) => (await store.whole(db, id)).has_provider,
 
     count: () => store.count(db),
-    byEmail: (email) => store.byEmail(db, email),
+    byEmail: (email, on = db) => store.byEmail(on, email),
     signedIn: async (...signedIn) => void (await store.signedIn(...signedIn)),
     ...identities({ ...platform, insert }),
   }
