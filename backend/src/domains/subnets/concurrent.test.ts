@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterRemove } from '#contract/datacenters.ts'
 import {
   clusterSubnetsAssign,
@@ -10,7 +11,9 @@ import {
   subnetRemove,
   subnetUpdate,
 } from '#contract/network/subnets.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
 import { addCluster, addDatacenter, addSubnet, untilBlocked } from './testing.ts'
 
 const backend = await startBackend()
@@ -170,4 +173,64 @@ test('concurrent edits, imports, assignments and removals of the same subnets al
   // The rows are consistent: one cluster per subnet, and the counts match.
   for (const s of left)
     expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
+})
+
+test('of two creations that take one subnet at once, one gets it, and the other reserves nothing', async () => {
+  const place = await addDatacenter(operator, 'KRK')
+  const subnet = await addSubnet(operator, place.id, 'edge-net', '198.51.100.0/28')
+  const creationOn = async (name: string, address: string) => {
+    const links = [
+      {
+        name: 'eth0',
+        up: true,
+        physical: true,
+        hardware_addr: `b8:ce:f6:b2:db:${address.slice(-2)}`,
+        addresses: [`${address}/24`],
+      },
+    ]
+    const node_id = await buildServer(backend, {
+      name: `${name}-cp`,
+      address,
+      datacenter_id: place.id,
+      reachable: true,
+      hardware: JSON.stringify({
+        processors: [],
+        memory: [],
+        disks: [{ id: 'nvme0n1', size: 1e12, content: 'empty' }],
+        interfaces: [{ id: 'eth0', driver: 'mlx5_core' }],
+        addresses: [address],
+        links,
+        routes: [],
+      }),
+    })
+    return {
+      name,
+      talos_version: 'v1.13.9',
+      kubernetes_version: '1.36.3',
+      datacenter_id: place.id,
+      servers: [{ node_id, role: 'control_plane' as const }],
+      subnet_ids: [subnet.id],
+    }
+  }
+  const bodies = [
+    await creationOn('taker-a', '10.77.0.15'),
+    await creationOn('taker-b', '10.77.0.16'),
+  ]
+  const made = await Promise.all(bodies.map((body) => operator.call(clusterCreate, { body })))
+  expect(made.map((one) => one.status).toSorted((a, b) => a - b)).toEqual([202, 409])
+  const [winner, loser] = made[0]!.status === 202 ? [0, 1] : [1, 0]
+  const { name } = bodies[winner]!
+  expect(made[loser]!.problem).toMatchObject({
+    code: 'subnet_assigned',
+    error: expect.stringContaining(`edge-net was assigned to ${name}`) as string,
+  })
+  const clusters = await backend.platform.db
+    .selectFrom('cluster')
+    .select('name')
+    .where('datacenter_id', '=', place.id)
+    .execute()
+  expect(clusters).toEqual([{ name }])
+  const { node_id } = bodies[loser]!.servers[0]!
+  const { answer: free } = await operator.call(serverGet, { params: { id: node_id } })
+  expect(free).toMatchObject({ cluster: null, operation_id: null })
 })
