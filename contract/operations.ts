@@ -50,6 +50,8 @@ const onSharedPatch = {
   arguments: z.object({
     in_window: z._default(z.boolean(), false),
     confirmed_loss: ConfirmedLoss,
+    /** The set of files that requested it: clusters that these files hold are changed. */
+    applied_set: z._default(z.nullable(z.string()), null),
   }),
 } as const
 const onLeaving = {
@@ -108,8 +110,8 @@ export const operationTable = {
   },
   serverBulk: {
     ...onServer,
-    /** A `BulkAct` without its kind; its reconciler parses it. */
-    arguments: z.looseObject({}),
+    /** A `BulkAct` without its kind, which its reconciler parses, and the set of files. */
+    arguments: z.looseObject({ applied_set: z._default(z.nullable(z.string()), null) }),
     title: 'Bulk',
     /** The key of a step has the act and the server: `act/reboot/<id>`. */
     steps: { act: (s: Named & { readonly act: string }) => `${s.act} ${s.name}` },

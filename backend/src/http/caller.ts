@@ -49,6 +49,11 @@ export type SystemCaller = {
   readonly userId?: string | undefined
   /** The set of files whose change the reconciler carries out. */
   readonly appliedSet?: string
+  /**
+   * The reconciler begins what was requested earlier: a cluster that other files have locked
+   * meanwhile refuses it, as it refuses users.
+   */
+  readonly begins?: true
 }
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
@@ -88,6 +93,13 @@ export function demandRole(caller: Caller, role: Role): void {
 
 /** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
+
+/** The caller that begins what was requested earlier, by a set of files or by none. */
+export const beginning = (by: SystemCaller, set: string | null): SystemCaller => ({
+  ...by,
+  begins: true,
+  ...(set !== null && { appliedSet: set }),
+})
 
 /** The set of files that is carried out; null if none is. */
 export const appliedSetOf = (caller: Caller): string | null =>

@@ -5,7 +5,7 @@ import { type BulkAct, type BulkPlan, serverBulk, serverBulkPlan } from '#contra
 import { onlyInCluster, serverUpdate } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
-import { changedSince } from './carrying.ts'
+import { changedSince } from './turn.ts'
 
 const world = await clusterWorld({ servers: 9, speed: 30 })
 const { admin } = world

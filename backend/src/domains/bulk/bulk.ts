@@ -27,10 +27,11 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import { noOffer } from '../ccs/api.ts'
 import type { NewStep } from '../operations/api.ts'
-import { bulkQueue, bulkReconciler, changedSince } from './carrying.ts'
+import { bulkQueue, bulkReconciler } from './carrying.ts'
 import type { BulkParts } from './parts.ts'
 import { planOf } from './planning.ts'
 import * as store from './store.ts'
+import { changedSince } from './turn.ts'
 import { outlooks } from './upgrading.ts'
 
 export function bulk(parts: BulkParts): Domain {
@@ -158,7 +159,7 @@ export function bulk(parts: BulkParts): Domain {
       const operation = await operations.create(tx, caller, {
         kind: 'serverBulk',
         target: { id: null, name: bulkWords(act.kind, judged.length) },
-        arguments: given,
+        arguments: { ...given, applied_set: appliedSetOf(caller) },
         queue: bulkQueue,
         queueKey: randomUUID(),
         steps: judged.map(({ id, name, refusal }): NewStep => ({

@@ -14,14 +14,14 @@ import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Outcome, Reconciler } from '../../engine/engine.ts'
+import { beginning } from '../../http/caller.ts'
 import type { StatusChange, StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
-import { clustersAtOnce, type Item, lanesNow, NotNow, type Turn } from './turn.ts'
+import { clustersAtOnce, type Item, lanesNow, notBegun, NotNow, type Turn } from './turn.ts'
 import { upgrading } from './upgrading.ts'
 
-export const changedSince = 'It has changed since it was planned: look at it, and plan it again'
 export const bulkQueue = 'server-bulk'
 
 /** Pause between two looks at the operations on servers, in ms. */
@@ -115,9 +115,7 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       if (turn.job.signal.aborted) throw error
       if (error instanceof NotNow) return 'waits'
       if (!(error instanceof Problem || error instanceof TalosError)) throw error
-      const reason =
-        error instanceof Problem && error.code === 'stale' ? changedSince : error.message
-      await setStep(turn, item, { status: 'failed', reason })
+      await setStep(turn, item, notBegun(error))
       return 'over'
     }
   }
@@ -221,11 +219,14 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
     async reconcile(job): Promise<Outcome> {
       const carried = await operations.carriedBy(db, job)
       if (!carried) return undefined
-      const { operation, caller, isCancelled } = carried
-      const act = z.parse(BulkAct, {
-        kind: bulkKindOf(operation),
-        ...(await operations.argumentsOf(db, operation.id, 'serverBulk')),
-      })
+      const { operation, isCancelled } = carried
+      const { applied_set: set, ...given } = await operations.argumentsOf(
+        db,
+        operation.id,
+        'serverBulk',
+      )
+      const act = z.parse(BulkAct, { kind: bulkKindOf(operation), ...given })
+      const caller = beginning(carried.caller, set)
       const turn: Turn = { job, operation, caller, isCancelled, act }
       const steps = new Map(operation.steps.map((s) => [s.key, s]))
       const open = (await store.itemsOf(db, operation.id)).flatMap((item): Item[] => {

@@ -12,7 +12,7 @@ import { type BulkPlan, plannedItems, serverBulk, serverBulkPlan } from '#contra
 import { serverUpdate } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCc, inDays, measuredServer, price } from '../ccs/testing.ts'
-import { changedSince } from './carrying.ts'
+import { changedSince } from './turn.ts'
 
 const backend = await startBackend()
 const admin = await backend.signIn()

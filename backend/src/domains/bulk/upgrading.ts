@@ -12,7 +12,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { someOf } from '#contract/words.ts'
 import type { StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
-import { type Item, NotNow, type Turn } from './turn.ts'
+import { type Item, notBegun, NotNow, type Turn } from './turn.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
 
@@ -198,7 +198,7 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
       if (job.signal.aborted) throw error
       if (error instanceof NotNow) return 'waits'
       if (!(error instanceof Problem)) throw error
-      await setAll(turn, lane, { status: 'failed', reason: error.message })
+      await setAll(turn, lane, notBegun(error))
       return 'over'
     }
   }

@@ -1,6 +1,7 @@
 /** The frame of changes, tested with the simplest kind: the defragmentation of etcd. */
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import {
   hasEnded,
@@ -175,6 +176,21 @@ describe('a scheduled change', () => {
       status: 'failed',
       reason: expect.stringMatching(/^It did not begin: .*cannot read it/) as string,
     })
+  })
+
+  test('does not begin if files hold the cluster by then, and says so', async () => {
+    const { operation } = (
+      await admin.call(clusterChange, { params, body: { ...body, start: inAnHour() } })
+    ).answer!
+    await admin.call(clusterFilesHold, { params, body: { set: 'rack-12' } })
+    await begins(world, cluster.id, operation.id)
+    expect(await world.ended(operation.id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(
+        /^It did not begin: Only the files of the set rack-12 change /,
+      ) as string,
+    })
+    expect((await admin.call(clusterFilesRelease, { params })).status).toBe(200)
   })
 
   test('is refused if it waits for a maintenance window and the cluster has none', async () => {

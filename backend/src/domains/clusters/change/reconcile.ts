@@ -11,8 +11,9 @@ import { type Operation, operationTitle, type Step } from '#contract/operations.
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
-import { system } from '../../../http/caller.ts'
+import { beginning, system } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
+import { demandUnheld } from '../held/held.ts'
 import { changeQueue, type ClusterParts, clusterQueue, updateCluster } from '../parts.ts'
 import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
@@ -378,9 +379,11 @@ async function beginScheduled(
       'failed',
       'It did not begin: this version of Steelyard cannot read it any more. Plan the change again',
     )
-  const { change, confirmed, chosen, isOther } = asked
+  const { change, confirmed, chosen, isOther, appliedSet } = asked
+  const by = beginning(system, appliedSet)
   const view = await viewOf(parts, state, job.signal)
   try {
+    if (!kindOf(change.kind).isReadOnly) demandUnheld(by, state.row)
     const plan = await planned(view, change)
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
@@ -391,6 +394,8 @@ async function beginScheduled(
     await registerImages(parts, plan.images)
     const begun = { change, confirmed, images: plan.images, operationId: operation.id }
     await inFence(async (tx) => {
+      // Files may have locked it while the machines were asked.
+      if (!kindOf(change.kind).isReadOnly) demandUnheld(by, (await store.find(tx, state.row.id))!)
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
       await beginIn(tx, system, view, begun)
     })

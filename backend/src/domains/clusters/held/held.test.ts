@@ -11,8 +11,11 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import { clusterSubnetsAssign } from '#contract/network/subnets.ts'
+import { operationGet } from '#contract/operations.ts'
+import { serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
+import { sharedPatchCreate, sharedPatchRollOut } from '#contract/shared-patches/shared-patches.ts'
 import { startBackend } from '../../../testing/backend.ts'
-import { buildCluster } from '../../servers/testing.ts'
+import { buildCluster, buildServer } from '../../servers/testing.ts'
 
 const backend = await startBackend()
 const admin = await backend.signIn()
@@ -62,6 +65,66 @@ test('only the files that hold a cluster change it, until a person releases it',
   const said = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.message)
   // Held, the window twice, released: what was refused is no event of the cluster.
   expect(said).toHaveLength(4)
+})
+
+test('what was requested before files held the cluster, and has not begun, is left with that reason', async () => {
+  const { db } = backend.platform
+  const id = randomUUID()
+  const [other] = (await admin.call(clusterList, { query: {} })).answer!.items
+  await buildCluster(backend, id, 'locked', other?.datacenter.id)
+  await db
+    .updateTable('cluster')
+    .set({ status: 'ready', ready_at: new Date(backend.clock.now()) })
+    .where('id', '=', id)
+    .execute()
+  const server = await buildServer(backend, { name: 'wk-1', address: '10.0.0.2' })
+  await db
+    .insertInto('cluster_server')
+    .values({
+      cluster_id: id,
+      node_id: server,
+      role: 'worker',
+      position: 0,
+      name: 'wk-1',
+      install_disk: '/dev/sda',
+      install_image: 'x',
+      interface: null,
+      workload_disks: [],
+      disk_wwids: '{}',
+      at_since: new Date(backend.clock.now()),
+    })
+    .execute()
+  await db
+    .updateTable('server')
+    .set({ cluster_id: id, cluster_name: 'locked', status: 'ready' })
+    .where('id', '=', server)
+    .execute()
+  const shared = await admin.call(sharedPatchCreate, {
+    body: {
+      name: 'calm',
+      body: 'machine: {sysctls: {vm.swappiness: "1"}}\n',
+      targets: { node_ids: [server] },
+    },
+  })
+  const act = { kind: 'reset' as const }
+  const plan = (await admin.call(serverBulkPlan, { body: { act, node_ids: [server] } })).answer!
+  expect(plan.items).toMatchObject([{ ok: true, reason: null }])
+  const begun = await Promise.all([
+    admin.call(serverBulk, {
+      body: { act, items: plan.items.map(({ version }) => ({ id: server, version })), expected: 1 },
+    }),
+    admin.call(sharedPatchRollOut, { params: { id: shared.answer!.id }, body: {} }),
+  ])
+  await admin.call(clusterFilesHold, { params: { id }, body: { set: 'rack-12' } })
+  await backend.engine.run(60_000)
+  const said = expect.stringContaining('Only the files of the set rack-12 change locked') as string
+  const ends = []
+  for (const { answer } of begun)
+    ends.push((await admin.call(operationGet, { params: { id: answer!.operation.id } })).answer!)
+  expect(ends).toMatchObject([
+    { status: 'failed', steps: [{ status: 'skipped', reason: said }] },
+    { status: 'failed', steps: [{ status: 'failed', reason: said }] },
+  ])
 })
 
 test('a maintenance window is not saved over one that somebody else has set since', async () => {

@@ -17,10 +17,11 @@ export const filesOf = ({
     : { set: files_set, by: files_by, since: files_at.toISOString() }
 
 /**
- * Refuses a change of a cluster that other files hold. Steelyard's own work is not refused.
+ * Refuses a change of a cluster that other files hold. Steelyard's own work is not refused, unless
+ * it begins what was requested before the files held the cluster.
  * @throws Problem held_by_files
  */
 export function demandUnheld(caller: Caller, row: Held): void {
-  if (caller.kind !== 'user') return
+  if (caller.kind === 'anonymous' || (caller.kind === 'system' && !caller.begins)) return
   demand(canChangeHeld({ name: row.name, files: filesOf(row) }, caller.appliedSet), 'held_by_files')
 }

@@ -9,7 +9,7 @@ import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
 import { counted } from '#contract/words.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
-import { system } from '../../../http/caller.ts'
+import { beginning, system } from '../../../http/caller.ts'
 import { missingLink } from '../../configurations/api.ts'
 import type { StepChange } from '../../operations/api.ts'
 import type { ServerFacts } from '../../servers/api.ts'
@@ -57,6 +57,13 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       await operations.step(tx, operation.id, stepOf(serverId), change)
     })
 
+  const argumentsOf = ({ operation: { id, kind } }: Turn) =>
+    operations.argumentsOf(
+      db,
+      id,
+      kind === 'sharedPatchUndo' ? 'sharedPatchUndo' : 'sharedPatchRollOut',
+    )
+
   /** The facts of a server; undefined if it was removed. */
   const factsOf = async (serverId: string): Promise<ServerFacts | undefined> => {
     try {
@@ -73,11 +80,7 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     if (await patches.changes(id, set)) {
       const missing = missingLink(await configurations.rehearse(id, set))
       if (missing !== null) return { failed: missing }
-      const { confirmed_loss: confirmedLoss } = await operations.argumentsOf(
-        db,
-        turn.operation.id,
-        'sharedPatchRollOut',
-      )
+      const { confirmed_loss: confirmedLoss } = await argumentsOf(turn)
       const after = await parts.layers.after(db, id, set)
       await configurations.change(system, id, { ...after, confirmedLoss }, async (tx) => {
         // Its installation may have begun meanwhile.
@@ -122,13 +125,9 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       })
       return 'again'
     }
-    const { in_window, confirmed_loss } = await operations.argumentsOf(
-      db,
-      operation.id,
-      'sharedPatchRollOut',
-    )
+    const { in_window, confirmed_loss, applied_set: set } = await argumentsOf(turn)
     const { operation: change } = await parts.changeCluster(
-      system,
+      beginning(system, set),
       clusterId,
       {
         change: {

@@ -8,7 +8,7 @@ import {
   type sharedPatchUndo,
 } from '#contract/shared-patches/shared-patches.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
-import { type Caller, callerName } from '../../../http/caller.ts'
+import { appliedSetOf, type Caller, callerName } from '../../../http/caller.ts'
 import { existing, type Versions } from '../../../http/tags.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { demandFilled } from './filling.ts'
@@ -74,7 +74,7 @@ export function rolling(parts: SharedParts) {
       those: readonly TargetServer[]
       rolled: readonly RolledServer[]
       skipped?: ReadonlyMap<string, string>
-      arguments: { in_window: boolean; confirmed_loss: string[] }
+      arguments: { in_window: boolean; confirmed_loss: string[]; applied_set: string | null }
     },
   ): Promise<{ operation: Operation }> => {
     const at = new Date(clock.now())
@@ -213,7 +213,11 @@ export function rolling(parts: SharedParts) {
           undoes: null,
           those,
           rolled: await withBefore(store, tx, id, those, (one) => after.get(one.id) ?? null),
-          arguments: { in_window, confirmed_loss: [...confirmed_loss] },
+          arguments: {
+            in_window,
+            confirmed_loss: [...confirmed_loss],
+            applied_set: appliedSetOf(caller),
+          },
         })
       })
     },
@@ -274,7 +278,11 @@ export function rolling(parts: SharedParts) {
           those: touched,
           rolled: touched.map((one) => rolled.find((row) => row.server_id === one.id)!),
           skipped,
-          arguments: { in_window, confirmed_loss: [...confirmed_loss] },
+          arguments: {
+            in_window,
+            confirmed_loss: [...confirmed_loss],
+            applied_set: appliedSetOf(caller),
+          },
         })
         // The former patch is the wanted one again, unless somebody has saved another meanwhile.
         const former =

@@ -172,6 +172,23 @@ test('a roll-out waits for the window of the cluster, and a cancel changes nothi
     reason: null,
   })
   expect(valueOf(third)).toBe('20')
+
+  // Its undo waits as well.
+  await admin.call(clusterWindowSet, { params: { id: clusterB.id }, body: { window } })
+  const undone = await admin.call(sharedPatchUndo, { params: waiting, body: { in_window: true } })
+  const params = { id: undone.answer!.operation.id }
+  const seen = await world.until(
+    async () => (await world.operation(params.id)).steps[0]!,
+    ({ status }) => status !== 'todo' && status !== 'running',
+  )
+  expect(seen).toMatchObject({
+    status: 'waiting',
+    reason: expect.stringMatching(/window/i) as string,
+  })
+  await admin.call(operationCancel, { params })
+  expect(await world.ended(params.id)).toMatchObject({ status: 'cancelled' })
+  expect(valueOf(third)).toBe('20')
+  await admin.call(clusterWindowSet, { params: { id: clusterB.id }, body: { window: null } })
 })
 
 test("of equal weight the server's own patch wins, of another the heavier, and each line says its patch", async () => {
