@@ -198,6 +198,8 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
       if (job.signal.aborted) throw error
       if (error instanceof NotNow) return 'waits'
       if (!(error instanceof Problem)) throw error
+      // Too many plans at once: it is planned again with the next look.
+      if (error.retryAfterSeconds !== undefined) return 'waits'
       await setAll(turn, lane, notBegun(error))
       return 'over'
     }

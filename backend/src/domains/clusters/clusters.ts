@@ -59,7 +59,7 @@ import {
   memberQueue,
 } from './parts.ts'
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
-import { planChange, viewFor } from './change/planning.ts'
+import { inTime, planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
 import { healthWatch } from './health/health-watch.ts'
 import { certificateWatch } from './change/rotate/certificate-watch.ts'
@@ -225,7 +225,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal),
   )
   on(clusterExtensions, async ({ params, signal }) =>
-    installedOn(await viewFor(parts, params.id, signal)),
+    installedOn(inTime(await viewFor(parts, params.id, signal))),
   )
   long(clusterChange, ({ caller, params, body, signal }) => {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
@@ -280,7 +280,8 @@ export function clusterCalls(parts: ClusterParts): Domain & {
     reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
     read: (id) => clusterOf(db, id),
     shown: (id) => shownOne(parts, db, id),
-    extensionsOf: async (id, signal) => (await installedOn(await viewFor(parts, id, signal))).items,
+    extensionsOf: async (id, signal) =>
+      (await installedOn(inTime(await viewFor(parts, id, signal)))).items,
     figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.

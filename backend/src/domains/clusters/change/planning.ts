@@ -20,15 +20,25 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
 import { changeKinds } from './kinds.ts'
+import { planLine } from './line.ts'
 import { sharedRacks } from './members/shared-racks.ts'
 import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
 
 /**
- * Time limit of a plan, in ms. A user waits for the plan, so machines that don't answer must not
- * delay it for longer.
+ * Time limit of a plan from its turn on, in ms. A user waits for the plan, so machines that don't
+ * answer must not delay it for longer.
  */
 const planDeadlineMs = 30_000
+/** Plans of this process at once, and how long one waits for its turn, in ms. */
+const [plansAtOnce, turnMs] = [6, 10_000]
+const inLine = planLine(plansAtOnce, turnMs)
+
+/** The view with the time limit of a plan from now on. */
+export const inTime = (view: ChangeView): ChangeView => ({
+  ...view,
+  signal: AbortSignal.any([view.signal, AbortSignal.timeout(planDeadlineMs)]),
+})
 
 export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
 
@@ -68,7 +78,7 @@ export async function viewOf(
     parts,
     state,
     facts: new Map(facts.map((f) => [f.id, f])),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(planDeadlineMs)]),
+    signal,
   }
 }
 
@@ -84,8 +94,14 @@ export async function viewFor(
   return viewOf(parts, state, signal)
 }
 
-/** The kind's plan, with the checks that every change needs. */
-export async function planned(view: ChangeView, change: ClusterChange): Promise<Planned> {
+/**
+ * The kind's plan, with the checks that every change needs.
+ * @throws TooManyPlans
+ */
+export const planned = (view: ChangeView, change: ClusterChange): Promise<Planned> =>
+  inLine(view.signal, () => plannedNow(inTime(view), change))
+
+async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Planned> {
   const { members } = view.state
   // A server that was removed by force doesn't count: it is reset when it answers, which may be
   // never.

@@ -30,6 +30,7 @@ import {
   waitedMs,
   write,
 } from './frame.ts'
+import { TooManyPlans } from './line.ts'
 import { registerImages } from './members/images.ts'
 import { kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
@@ -403,6 +404,7 @@ async function beginScheduled(
     // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of
     // the cluster would begin.
     if (!(error instanceof Problem)) throw error
+    if (error instanceof TooManyPlans) return await waitFor(error.message, waitsMs)
     return endUnbegun('failed', `It did not begin: ${error.message}`)
   }
   return 'again'

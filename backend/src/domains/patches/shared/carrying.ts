@@ -259,13 +259,14 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     return undefined
   }
 
-  /** A refusal ends the roll-out; what else runs on the cluster only delays it. */
+  /** A refusal ends the roll-out; what else runs, and what is to be tried again, only delays it. */
   const attempt = async (act: () => Promise<Result>): Promise<Result> => {
     try {
       return await act()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      return error.code === 'operation_running' || error.code === 'stale'
+      return ['operation_running', 'stale'].includes(error.code) ||
+        error.retryAfterSeconds !== undefined
         ? { waiting: error.message }
         : { failed: error.message }
     }

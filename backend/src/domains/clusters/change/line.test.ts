@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { planLine, TooManyPlans } from './line.ts'
+
+test('of many plans a few run at once, the others in their order, and one that nobody waits for not at all', async () => {
+  const inLine = planLine(2, 60_000)
+  const [running, begun]: [Set<number>, number[]] = [new Set(), []]
+  let most = 0
+  const gone = new AbortController()
+  const plans = Array.from({ length: 8 }, (_, i) =>
+    inLine(i === 5 ? gone.signal : new AbortController().signal, async () => {
+      begun.push(i)
+      running.add(i)
+      most = Math.max(most, running.size)
+      await new Promise((resolve) => setImmediate(resolve))
+      running.delete(i)
+      return i
+    }),
+  )
+  gone.abort(new Error('nobody waits'))
+  const ends = await Promise.allSettled(plans)
+  expect(ends.map((one) => one.status === 'fulfilled' && one.value)).toEqual([
+    0,
+    1,
+    2,
+    3,
+    4,
+    false,
+    6,
+    7,
+  ])
+  expect([most, begun]).toEqual([2, [0, 1, 2, 3, 4, 6, 7]])
+})
+
+test('a plan that has waited too long is refused, and leaves the line', async () => {
+  const inLine = planLine(1, 1)
+  const { signal } = new AbortController()
+  const held = Promise.withResolvers<string>()
+  const first = inLine(signal, () => held.promise)
+  await expect(inLine(signal, () => Promise.resolve('late'))).rejects.toThrow(TooManyPlans)
+  held.resolve('first')
+  expect(await first).toBe('first')
+  expect(await inLine(signal, () => Promise.resolve('next'))).toBe('next')
+})
