@@ -3,6 +3,8 @@ import { allOperations } from './all.ts'
 import { changeOperations, ClusterChange, isChange } from './clusters/changes/changes.ts'
 import { errorsOf } from './operation.ts'
 import { kindTitles, operationKinds, operationTable } from './operations.ts'
+import { scopesToChange } from './operations/changing.ts'
+import { bulkStep } from './servers/bulk-acts.ts'
 import { machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { serverCommands } from './servers/servers.ts'
 
@@ -44,4 +46,13 @@ test('each kind of change has an operation, and each operation of a change has a
   )
   expect(new Set(kinds)).toEqual(new Set(Object.keys(changeOperations)))
   expect(new Set(Object.values(changeOperations))).toEqual(new Set(changes))
+})
+
+test('to change an act on many servers needs the scope of what the act changes as well', () => {
+  const needs = (act: Parameters<typeof bulkStep>[0]) =>
+    scopesToChange({ kind: 'serverBulk' }, [{ key: bulkStep(act, 'a') }])
+  expect(needs('reboot')).toEqual(['servers:write'])
+  expect(needs('upgrade')).toEqual(['servers:write', 'clusters:write'])
+  expect(needs('commit')).toEqual(['servers:write', 'marketplace:write'])
+  expect(scopesToChange({ kind: 'clusterCreate' }, [])).toEqual(['clusters:write'])
 })

@@ -60,6 +60,8 @@ const together: Readonly<Record<string, RegExp>> = {
   remedies:
     /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
+  'bulk-acts':
+    /\/contract\/(?:servers\/bulk-acts|operations\/changing)\.ts$|layout\/operations\/may-change\.ts$/,
 }
 
 /**

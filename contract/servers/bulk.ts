@@ -8,7 +8,6 @@ import { ClusterRole } from '../clusters/clusters.ts'
 import { CcPrice, CcTerms } from '../marketplace/cc-terms.ts'
 import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
-import type { Scope } from '../permissions.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
@@ -17,14 +16,6 @@ import { Disk } from './disks.ts'
 
 export * from './bulk-acts.ts'
 
-/**
- * What a caller needs besides `servers:write`, also to cancel the act: it isn't servers that it
- * changes.
- */
-export const bulkAlsoNeeds: Readonly<Partial<Record<BulkActKind, Scope>>> = {
-  upgrade: 'clusters:write',
-  commit: 'marketplace:write',
-}
 /** Most servers of one bulk act. */
 export const bulkLimit = 500
 export const tooManyServers = `At most ${bulkLimit} servers at once: narrow the selection`

@@ -7,7 +7,6 @@ import type { Input } from '#contract/operation.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
 import {
   bulkActs,
-  bulkAlsoNeeds,
   bulkLimit,
   bulkStep,
   type BulkAct,
@@ -20,6 +19,7 @@ import {
   serverBulkPlan,
   tooManyServers,
 } from '#contract/servers/bulk.ts'
+import { bulkAlsoNeeds } from '#contract/servers/bulk-needs.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../db/db.ts'
 import { appliedSetOf, type Caller, demandScope } from '../../http/caller.ts'

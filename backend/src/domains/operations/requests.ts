@@ -8,11 +8,10 @@ import {
   isScheduled,
   type Operation,
   type operationRetryDisks,
-  operationTable,
 } from '#contract/operations.ts'
+import { scopesToChange } from '#contract/operations/changing.ts'
 import { permits } from '#contract/permissions.ts'
-import { type Verdict, yes } from '#contract/rule.ts'
-import { bulkAlsoNeeds, bulkKindOf } from '#contract/servers/bulk.ts'
+import { all, type Verdict, yes } from '#contract/rule.ts'
 import { canWipe, type ConfirmedDisk, disksToConfirm } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { type HoldOwner, holdOf } from '../../engine/holds.ts'
@@ -23,18 +22,15 @@ import { demandFree, shownDisk } from './checks.ts'
 import { maySee, type OperationParts, unknownOperation, type View } from './present.ts'
 import * as store from './store.ts'
 
-const mayChange = (caller: UserCaller, { kind }: store.OperationRow): Verdict =>
-  permits(caller.scopes, `${operationTable[kind].scope}:write`)
+const mayChange = (caller: UserCaller, { row, steps }: store.Found): Verdict =>
+  all(...scopesToChange(row, steps).map((scope) => permits(caller.scopes, scope)))
 
 /** Locks the operation's row and returns it. @throws Problem not_found, forbidden */
 async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
   const row = await store.lock(tx, id)
   if (!row || !maySee(caller, row)) throw unknownOperation()
-  demand(mayChange(caller, row), 'forbidden')
-  if (row.kind === 'serverBulk') {
-    const also = bulkAlsoNeeds[bulkKindOf((await store.get(tx, id))!)]
-    if (also !== undefined) demandScope(caller, also)
-  }
+  const { steps } = (await store.get(tx, id))!
+  for (const scope of scopesToChange(row, steps)) demandScope(caller, scope)
   return row
 }
 
@@ -51,15 +47,10 @@ export function requests(
 
   /** Undefined if this caller can't retry the operation; another check reports the reason. */
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
-    const row = await store.byId(db, id)
-    if (
-      !row ||
-      row.queue === null ||
-      row.queue_key === null ||
-      !canRetryOperation(row).ok ||
-      !mayChange(caller, row).ok
-    )
-      return undefined
+    const found = await store.get(db, id)
+    if (!found || !mayChange(caller, found).ok) return undefined
+    const { row } = found
+    if (row.queue === null || row.queue_key === null || !canRetryOperation(row).ok) return undefined
     return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
   }
 

@@ -8,11 +8,11 @@ import {
   operationResume,
   type restorationGet,
 } from '#contract/restoration.ts'
-import { serverAdd } from '#contract/servers/servers.ts'
 import { counted, someOf } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { mayChange } from '../../layout/operations/may-change.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time/time.ts'
@@ -123,7 +123,7 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
                 label="Resume"
                 size="small"
                 aria-label={`Resume ${operationTitle(o)}`}
-                can={allowed(serverAdd)}
+                can={mayChange(o)}
                 run={() => resumeOperation(o)}
               />
             </li>

@@ -1,6 +1,7 @@
 /** Actions on servers, for row menu, page header, bulk bar and ⌘K. */
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import type { BulkActKind } from '#contract/servers/bulk.ts'
+import { bulkAlsoNeeds } from '#contract/servers/bulk-needs.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import {
   type MachineCommand,
@@ -35,7 +36,8 @@ import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { editServerName, quarantineServer } from '../../layout/modals.ts'
 import { bulkServers } from '../../layout/operations/bulk-servers.ts'
-import { anyAble, type ItemResult } from './dialogs/bulk.ts'
+import { anyAble } from './any-able.ts'
+import type { ItemResult } from './dialogs/bulk.ts'
 import {
   assignDatacenter,
   confirmHardware,
@@ -183,7 +185,11 @@ export const bulkActions = (
     label,
     icon,
     danger: judge === canResetServer || judge === canRemoveServer,
-    can: all(allowed(serverUpdate), anyAble(servers, judge)),
+    can: all(
+      allowed(serverUpdate),
+      allowed({ scope: bulkAlsoNeeds[kind] ?? null }),
+      anyAble(servers, judge),
+    ),
     run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
   })),
 ]

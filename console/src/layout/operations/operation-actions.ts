@@ -9,20 +9,18 @@ import {
   operationCancel,
   operationRetry,
   operationRetryDisks,
-  operationTable,
   operationTitle,
 } from '#contract/operations.ts'
-import { permits } from '#contract/permissions.ts'
-import { no, type Verdict, yes } from '#contract/rule.ts'
+import { no, yes } from '#contract/rule.ts'
 import { operationResume } from '#contract/restoration.ts'
 import { call } from '../../api/client.ts'
-import { allowed, heldScopes } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { retryWithDisks, showClusterKey } from '../modals.ts'
 import { bulkServers } from './bulk-servers.ts'
+import { mayChange } from './may-change.ts'
 import { refreshOperations } from './operation-queries.ts'
 import { cancelText, hasBegun } from './operation-state.ts'
 
@@ -44,14 +42,6 @@ export const isClusterChange = (kind: Operation['kind']): kind is keyof typeof c
  */
 export const isCurrent = (o: Operation, cluster: Cluster | undefined): boolean =>
   cluster === undefined || o.kind === 'clusterSubnetsAssign' || o.id === cluster.operation_id
-
-/** Whether the user holds the scope for changing what the operation is about. */
-function mayChange({ kind }: Operation): Verdict {
-  const held = heldScopes()
-  return held === null
-    ? allowed(operationCancel)
-    : permits(held, `${operationTable[kind].scope}:write`)
-}
 
 async function retry(operation: Operation): Promise<void> {
   const { id } = operation

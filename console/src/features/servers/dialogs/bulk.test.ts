@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { no, yes } from '#contract/rule.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
-import { anyAble, namesOf, sorted, toEach } from './bulk.ts'
+import { anyAble } from '../any-able.ts'
+import { namesOf, sorted, toEach } from './bulk.ts'
 
 const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map(
   (id) => ({ id, name: `n-${id}` }) as ListedServer,

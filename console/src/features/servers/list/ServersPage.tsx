@@ -286,11 +286,7 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
       <ActionButton label="Join tokens" to={paths.joinTokens()} />
       {!state.isEmpty && (
         <>
-          {add.ok ? (
-            <ActionButton label="Prepare image" to={paths.prepareImage()} />
-          ) : (
-            <ActionButton label="Prepare image" can={add} />
-          )}
+          <ActionButton label="Prepare image" can={add} to={paths.prepareImage()} />
           <ActionButton
             label="Add servers"
             kind="primary"

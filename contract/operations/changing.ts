@@ -1,0 +1,14 @@
+/** Who may change an operation. Apart from what lists of operations show, which pages load first. */
+import { type Operation, operationTable, type Step } from '../operations.ts'
+import type { Scope } from '../permissions.ts'
+import { bulkKindOf } from '../servers/bulk-acts.ts'
+import { bulkAlsoNeeds } from '../servers/bulk-needs.ts'
+
+/** The scopes that a caller needs to cancel, retry or resume an operation. */
+export const scopesToChange = (
+  { kind }: Pick<Operation, 'kind'>,
+  steps: readonly Pick<Step, 'key'>[],
+): Scope[] => {
+  const also = kind === 'serverBulk' ? bulkAlsoNeeds[bulkKindOf({ steps })] : undefined
+  return [`${operationTable[kind].scope}:write`, ...(also === undefined ? [] : [also])]
+}
