@@ -18,6 +18,7 @@ import { AdminPage } from '../../layout/admin/AdminPage.tsx'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
+import { readBack } from '../../layout/storage/read-back.ts'
 import { SchedulePanel } from '../../layout/storage/SchedulePanel.tsx'
 import type { ScheduleOf } from '../../layout/storage/schedule.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
@@ -181,19 +182,13 @@ const RestorePanel = () => (
   </Panel>
 )
 
-async function verify({ id }: Backup): Promise<void> {
-  // A large file is read for minutes. The result replaces this message.
-  const said = { id: `verify-${id}` }
-  toast.info('The backup is being read back', said)
-  try {
-    const { status, reason } = await call(backupVerify, { params: { id } })
-    await invalidate(backupList)
-    if (status === 'ready') toast.success('The backup was read back, opened and is intact', said)
-    else toast.error(`The backup is damaged: ${reason ?? 'the reason is not known'}`, said)
-  } catch (error) {
-    toast.error(reasonOf(error), said)
-  }
-}
+const verify = ({ id }: Backup): Promise<void> =>
+  readBack(
+    'backup',
+    id,
+    () => call(backupVerify, { params: { id } }),
+    () => invalidate(backupList),
+  )
 
 const copyName = async ({ key }: Backup): Promise<void> => {
   try {

@@ -37,6 +37,7 @@ import { namesPx } from '../../../ui/table/text-width.ts'
 import { changeActions } from '../change/change-actions.ts'
 import css from '../health/Health.module.css'
 import type ImportSnapshot from './ImportSnapshot.tsx'
+import { readBack } from '../../../layout/storage/read-back.ts'
 import { SchedulePanel } from '../../../layout/storage/SchedulePanel.tsx'
 import type { ScheduleOf } from '../../../layout/storage/schedule.ts'
 
@@ -103,18 +104,13 @@ const snapshotColumns = columns<Snapshot>([
   },
 ])
 
-async function verify({ id }: Snapshot): Promise<void> {
-  // A large file is read for minutes. The result replaces this message.
-  const said = { id: `verify-${id}` }
-  toast.info('The snapshot is being read back', said)
-  try {
-    await call(snapshotVerify, { params: { id } })
-    await invalidate(snapshotList)
-    toast.success('The snapshot was read back and is intact', said)
-  } catch (error) {
-    toast.error(reasonOf(error), said)
-  }
-}
+const verify = ({ id }: Snapshot): Promise<void> =>
+  readBack(
+    'snapshot',
+    id,
+    () => call(snapshotVerify, { params: { id } }),
+    () => invalidate(snapshotList),
+  )
 
 /** Saves the decrypted file, which is binary; `download` is for text. */
 async function save({ id, cluster, taken_at, created_at }: Snapshot): Promise<void> {
