@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Server } from '#contract/servers/servers.ts'
-import { canShowNewKeys, clusterSaid, contactSaid, nodeSaid } from './cluster-state.ts'
+import { canShowNewKeys, clusterSaid, contactSaid, nodeSaid, worstSaid } from './cluster-state.ts'
 
 const since = '2026-11-20T10:00:00.000Z'
 const server = {
@@ -103,4 +103,27 @@ test('during an operation, a silent server is shown as Away instead of Unreachab
     tone: 'busy',
     word: 'Not ready',
   })
+})
+
+test('a cluster shows the worst of its own finding and those of its servers', () => {
+  const old = {
+    ...notReady,
+    kind: 'cluster_version_unsupported' as const,
+    severity: 'attention' as const,
+    reason: 'Talos 1.9 gets no fixes.',
+  }
+  const cluster = { status: 'ready' as const, reason: null, finding: old }
+  expect(worstSaid(cluster, notReady)).toEqual({
+    tone: 'warn',
+    word: 'Node NotReady',
+    why: 'A server: Kubelet stopped.',
+  })
+  expect(worstSaid({ ...cluster, finding: notReady }, old)).toEqual(
+    clusterSaid({ ...cluster, finding: notReady }),
+  )
+  expect(worstSaid(cluster, null)).toEqual(clusterSaid(cluster))
+  // Its operation says more than what is wrong on the way.
+  expect(worstSaid({ ...cluster, status: 'installing', finding: null }, notReady).word).toBe(
+    'Installing',
+  )
 })

@@ -1,6 +1,7 @@
 /** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
+import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
@@ -28,6 +29,24 @@ export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'finding'>): 
     tone: findingTones[finding.severity],
     word: findingKinds[finding.kind].word,
     why: finding.reason,
+  }
+}
+
+/**
+ * Texts of the worst of a cluster and its servers.
+ * @param servers the worst finding of its servers
+ */
+export function worstSaid(
+  c: Pick<Cluster, 'status' | 'reason' | 'finding'>,
+  servers: WorstFinding | null,
+): Said {
+  const rank = ({ kind }: Pick<WorstFinding, 'kind'>) => kindsOfFindings.indexOf(kind)
+  if (servers === null || isUnderWay(c) || (c.finding && rank(c.finding) <= rank(servers)))
+    return clusterSaid(c)
+  return {
+    tone: findingTones[servers.severity],
+    word: findingKinds[servers.kind].word,
+    why: `A server: ${servers.reason}`,
   }
 }
 

@@ -36,10 +36,13 @@ const One = ({ finding, of }: { finding: Finding; of: string }) => (
   </Alert>
 )
 
-/** The findings of a cluster and of its servers, the worst first. */
+/** The first findings of a cluster and of its servers, the worst first. */
+export const findingsOfCluster = (id: string) =>
+  query(findingList, { query: { cluster: id, per_page: 5, page: 1 } })
+
+/** The findings of a cluster and of its servers. */
 export function ClusterFindings({ cluster }: { cluster: Cluster }) {
-  const asked = { cluster: cluster.id, per_page: 5, page: 1 }
-  const answer = useQuery(query(findingList, { query: asked }))
+  const answer = useQuery(findingsOfCluster(cluster.id))
   const { data } = answer
   if (data === undefined) return <Unread what={`The findings of ${cluster.name}`} of={answer} />
   if (data.total === 0) return null

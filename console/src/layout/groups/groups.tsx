@@ -10,6 +10,8 @@ import { GroupedList, type GroupedProps } from './GroupedList.tsx'
 import { GroupMenu, type GroupMenuProps } from './GroupMenu.tsx'
 import { groupedClusters, groupedServers } from './kinds.ts'
 
+export { serverGroups }
+
 const groupsOfServers = (by: string, search: ListSearch) =>
   query(serverGroups, { query: { by, ...narrowingOf(serverList, search) } })
 const groupsOfClusters = (by: string, search: ListSearch) =>

@@ -22,11 +22,11 @@ import { Site } from '../../../ui/pictures/Flag.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
-import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { showKeys, clusterActions } from '../cluster-actions.ts'
 import { clustersQuery } from '../cluster-queries.ts'
 import { WantedUpgrade } from '../WantedUpgrade.tsx'
-import { canShowNewKeys, clusterSaid, isKeyNew } from '../cluster-state.ts'
+import { canShowNewKeys, isKeyNew } from '../cluster-state.ts'
+import { ClusterState } from './ClusterState.tsx'
 
 const loadGroups = () => import('../../../layout/groups/groups.tsx')
 const GroupedClusters = part(async () => ({ default: (await loadGroups()).GroupedClusters }))
@@ -76,7 +76,7 @@ const clusterColumns = listColumns(clusterList.list, {
   },
   status: {
     card: 'state',
-    cell: (c) => <StatusReason {...clusterSaid(c)} />,
+    cell: (c) => <ClusterState cluster={c} />,
   },
   labels: {
     width: 220,

@@ -16,7 +16,7 @@ import { sentence, versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
-import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
+import { Alert } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
@@ -31,11 +31,12 @@ import { changeActions } from '../change/change-actions.ts'
 import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
 import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
-import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
+import { endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
 import { KeptBinding, KeptKey } from './Kept.tsx'
 import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
+import { ClusterStatus } from './ClusterStatus.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
 const HealthLines = part(() => import('../health/HealthLines.tsx'))
@@ -107,7 +108,6 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
     `Act on ${cluster.name}`,
     useMemo(() => [...actions, ...changes], [actions, changes]),
   )
-  const { tone, word } = clusterSaid(cluster)
   const counts: Partial<Record<ClusterTab, number>> = {
     servers: cluster.servers.length,
     addresses: cluster.subnets.length,
@@ -116,11 +116,7 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
     <>
       <PageHeader
         name={cluster.name}
-        status={
-          <StatusDot tone={tone} why={cluster.reason} whole>
-            {word}
-          </StatusDot>
-        }
+        status={<ClusterStatus cluster={cluster} />}
         actions={
           <>
             <Menu
