@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Operation } from '#contract/operations.ts'
-import { keyOf } from '../create/choice.ts'
+import { keyOf } from '../create/wiped.ts'
 import { canStart, partsOf, sameTexts, scheduledOf, startOf } from './plan.ts'
 
 const disk: ClusterPlan['disks'][number] = {

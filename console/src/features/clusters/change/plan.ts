@@ -5,7 +5,7 @@ import { isScheduled, type Operation } from '#contract/operations.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
 import { isoOf } from '../../../lib/time/local-time.ts'
-import { keyOf } from '../create/choice.ts'
+import { keyOf } from '../create/wiped.ts'
 
 /** Texts with the names of the servers that have the same text, in the given order. */
 export function sameTexts(

@@ -21,10 +21,11 @@ import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { cx } from '../../../ui/cx.ts'
 import { Stepper } from '../../../ui/feedback/Stepper.tsx'
-import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
+import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem } from '../../../ui/feedback/Status.tsx'
 import { later, part } from '../../../ui/part.tsx'
-import { chosenDisks, confirmedOf } from './choice.ts'
+import { chosenDisks, confirmedOf } from './wiped.ts'
 import {
   blank,
   bodyOf,
@@ -80,16 +81,15 @@ export function CreateCluster({
   const datacenters = useQuery(everyDatacenter)
   const versions = useQuery(versionsQuery)
   const names = useQuery(everyCluster)
-  const error = datacenters.error ?? versions.error
-  if (error && (!datacenters.data || !versions.data))
+  if (!datacenters.data || !versions.data)
     return (
-      <ErrorState
-        boxed
-        error={error}
-        onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])}
+      <Pending
+        of={{
+          error: datacenters.error ?? versions.error,
+          refetch: () => Promise.all([datacenters.refetch(), versions.refetch()]),
+        }}
       />
     )
-  if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
   return (
     <Steps
       key={search.template ?? search.like}

@@ -10,7 +10,7 @@ import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Badge } from '../../../ui/feedback/Status.tsx'
-import { keyOf } from './choice.ts'
+import { keyOf } from './wiped.ts'
 import css from './Steps.module.css'
 
 /** A disk with its identifiers and content. */

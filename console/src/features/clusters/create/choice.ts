@@ -5,14 +5,10 @@
 import { unitsOf } from '#contract/capacity.ts'
 import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
 import {
-  type ChosenDisks,
-  type ConfirmedDisk,
   defaultInstallDisk,
   defaultWorkloadDisks,
   disksBeside,
   devicePath,
-  type DiskToConfirm,
-  disksToConfirm,
   installable,
 } from '#contract/servers/disks.ts'
 import { sharedRackWarnings, spreadOverRacks } from '#contract/racks/spread.ts'
@@ -205,38 +201,6 @@ export function proposalText(chosen: Draft['servers'], known: readonly Known[]):
   const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
   return `${what}: ${proposed.join(', ')} (the smallest of the chosen servers by compute units, then memory${racks.size > 1 ? ', spread over racks' : ''}). You can change any role.`
 }
-
-/** The disks of the selected servers, and which of them are to be wiped. */
-export const chosenDisks = (draft: Draft, servers: readonly Known[]): ChosenDisks[] =>
-  servers.flatMap((s) => {
-    const how = draft.servers[s.id]
-    return how === undefined
-      ? []
-      : [
-          {
-            server: s.name,
-            disks: s.resources.disks,
-            devices: [how.installDisk, ...how.workloadDisks].map(devicePath),
-            kept: s.talos.installed?.disk ?? null,
-          },
-        ]
-  })
-
-/**
- * Key of a disk that includes the disk's current content, so that a change of content needs a new
- * confirmation.
- */
-export const keyOf = ({ server, device, by }: DiskToConfirm): string =>
-  JSON.stringify([server, device, by])
-
-/** The confirmed disks among the disks that are selected now. */
-export const confirmedOf = (
-  chosen: readonly ChosenDisks[],
-  ticked: ReadonlySet<string>,
-): ConfirmedDisk[] =>
-  disksToConfirm(chosen).flatMap((one) =>
-    one.by !== null && ticked.has(keyOf(one)) ? [one.by] : [],
-  )
 
 /** Sums of the selected servers; null if a value is unknown for one of them. */
 export function sumOf(draft: Draft, servers: readonly Server[]) {

@@ -6,11 +6,8 @@ import type { Server } from '#contract/servers/servers.ts'
 import {
   bySize,
   canTake,
-  chosenDisks,
-  confirmedOf,
   firstFive,
   installDisks,
-  keyOf,
   leaving,
   proposalText,
   sumOf,
@@ -19,6 +16,7 @@ import {
   withRoles,
   workloadText,
 } from './choice.ts'
+import { chosenDisks, confirmedOf, keyOf } from './wiped.ts'
 import {
   blank,
   bodyOf,

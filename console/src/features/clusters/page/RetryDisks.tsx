@@ -9,7 +9,7 @@ import { FormDialog } from '../../../ui/form/FormDialog.tsx'
 import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
-import { keyOf } from '../create/choice.ts'
+import { keyOf } from '../create/wiped.ts'
 import { DiskChecks } from '../create/DisksToWipe.tsx'
 
 /** Before a retry, asks to confirm disks whose content has changed since the creation. */
