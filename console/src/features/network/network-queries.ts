@@ -10,7 +10,7 @@ import {
   subnetList,
   subnetMap,
 } from '#contract/network/subnets.ts'
-import { call } from '../../api/client.ts'
+import { call, CallError } from '../../api/client.ts'
 import { invalidate, keyOf, query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { everyPage } from '../../lib/every-page.ts'
@@ -20,15 +20,20 @@ export const subnetsQuery = (search: ListSearch) => ({
   placeholderData: keepPreviousData,
 })
 export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
-/** Several subnets by id. Subnets that don't exist are left out. */
+/** Several subnets by id. Those that don't exist, and only these, are left out. */
 export const subnetsByIds = (ids: readonly string[]) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetGet), { several: ids }],
     queryFn: async ({ signal }) => {
-      const answers = await Promise.allSettled(
-        ids.map((id) => call(subnetGet, { params: { id } }, signal)),
+      const found = await Promise.all(
+        ids.map((id) =>
+          call(subnetGet, { params: { id } }, signal).catch((error: unknown) => {
+            if (error instanceof CallError && error.status === 404) return []
+            throw error
+          }),
+        ),
       )
-      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      return found.flat()
     },
   })
 export const mapOf = (id: string) => query(subnetMap, { params: { id } })

@@ -91,8 +91,8 @@ function Cell({
 interface ChosenRowProps {
   server: Server
   chosen: Chosen
-  /** The server's patches that users have written; undefined until loaded. */
-  patches: readonly Patch[] | undefined
+  /** The server's patches that users have written; undefined until loaded, null if that failed. */
+  patches: readonly Patch[] | null | undefined
   /** Why the server can no longer join the cluster. */
   lost: Verdict | undefined
   onSet: (patch: Partial<Chosen>) => void
@@ -189,7 +189,9 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
       <span className={css['patch']}>
         {lost && !lost.ok ? (
           <StatusDot tone="danger">{lost.reason}</StatusDot>
-        ) : patches === undefined ? null : chosen.patch !== undefined ? (
+        ) : patches === undefined ? null : patches === null ? (
+          <span className="t3">Unknown</span>
+        ) : chosen.patch !== undefined ? (
           <span
             title={`Created with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}
           >

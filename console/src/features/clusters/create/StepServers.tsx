@@ -3,10 +3,11 @@ import { type ComponentProps, Suspense, useLayoutEffect, useMemo, useRef, useSta
 import { canHaveControlPlanes } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { counted } from '#contract/words.ts'
+import { counted, someOf } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
 import { count, disk, memory } from '../../../lib/units.ts'
 import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
 import { FindingMark } from '../../../ui/feedback/FindingMark.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'
@@ -17,7 +18,7 @@ import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Search } from '../../../ui/inputs/Search.tsx'
 import { part } from '../../../ui/part.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
-import { Problem } from '../../../ui/feedback/Status.tsx'
+import { Alert, Problem } from '../../../ui/feedback/Status.tsx'
 import {
   canTake,
   firstFive,
@@ -110,8 +111,14 @@ export function StepServers({
   })
   const well = eligible.filter((s) => !s.finding)
   const patchOf = new Map(
-    chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]),
+    chosen.map((s, i) => [
+      s.id,
+      patches[i]?.data?.items.filter((p) => !p.read_only) ??
+        (patches[i]?.isError ? null : undefined),
+    ]),
   )
+  const unread = chosen.filter((s) => patchOf.get(s.id) === null)
+  const retryPatches = () => patches.forEach((one) => one.isError && void one.refetch())
 
   if (data === undefined)
     return error ? (
@@ -225,6 +232,19 @@ export function StepServers({
         </div>
         {proposed !== null && <p className={css['proposed']}>{proposed}</p>}
         <Problem text={refused} />
+        {unread.length > 0 && (
+          <Alert
+            tone="danger"
+            action={
+              <Button size="small" onClick={retryPatches}>
+                Try again
+              </Button>
+            }
+          >
+            The patches of {someOf(unread.map((s) => s.name))} could not be loaded:{' '}
+            {reasonOf(patches.find((one) => one.isError)?.error)}
+          </Alert>
+        )}
         <section className={css['table']} aria-label="Servers" ref={list}>
           {chosen.length + eligible.length > 0 && (
             <div className={css['heads']}>

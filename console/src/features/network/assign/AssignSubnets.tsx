@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
+import { no } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { everyCluster } from '../../../api/every.ts'
 import { call } from '../../../api/client.ts'
@@ -12,6 +13,7 @@ import { sentence } from '../../../lib/text.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Site } from '../../../ui/pictures/Flag.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Stepper } from '../../../ui/feedback/Stepper.tsx'
@@ -77,11 +79,7 @@ export function AssignSubnets({
 
   // Wait until the chosen subnets have loaded: which clusters can be chosen depends on them.
   if (clusters.data === undefined || given.data === undefined)
-    return clusters.error ? (
-      <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} />
-    ) : (
-      <SkeletonRows rows={8} />
-    )
+    return <Pending of={clusters.data === undefined ? clusters : given} />
   if (search.operation !== undefined && cluster !== undefined)
     return (
       <div
@@ -108,6 +106,7 @@ export function AssignSubnets({
   }
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data
+  const gone = given.isPlaceholderData ? 0 : add.length - found.length
   return (
     <div className={frame['page']}>
       <h1 className="sr">Assign subnets</h1>
@@ -125,6 +124,12 @@ export function AssignSubnets({
           </span>
         )}
       </div>
+      {gone > 0 && (
+        <Alert tone="warn">
+          {counted(gone, 'chosen subnet')} {gone === 1 ? 'does' : 'do'} not exist any more, and{' '}
+          {gone === 1 ? 'is' : 'are'} left out.
+        </Alert>
+      )}
       {step === 'cluster' && (
         <ChooseCluster
           clusters={clusters.data.items}
@@ -192,7 +197,7 @@ export function AssignSubnets({
             <ActionButton
               label={step === 'cluster' ? 'Choose subnets' : 'Review'}
               kind="primary"
-              can={nextCan(step, cluster, found, choice)}
+              can={nextCan(step, cluster, found, choice, subnets.isError)}
               run={() => go(step === 'cluster' ? 'subnets' : 'review')}
             />
           </span>
@@ -207,15 +212,14 @@ function nextCan(
   cluster: Cluster | undefined,
   given: readonly Subnet[],
   choice: Choice | null,
+  isUnread: boolean,
 ) {
   const may = allowed(clusterSubnetsAssign)
   if (!may.ok) return may
   if (step === 'cluster')
-    return cluster === undefined
-      ? { ok: false as const, reason: 'Choose a cluster first' }
-      : canChoose(cluster, given)
+    return cluster === undefined ? no('Choose a cluster first') : canChoose(cluster, given)
   return choice === null
-    ? { ok: false as const, reason: 'The subnets are being read' }
+    ? no(isUnread ? 'The subnets could not be loaded' : 'The subnets are being read')
     : canReview(choice)
 }
 
