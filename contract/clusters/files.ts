@@ -49,7 +49,7 @@ export const heldByFiles = (
   name: string,
   { set, by, since }: NonNullable<Cluster['files']>,
 ): string =>
-  `Only the files of the set ${set} change ${name}${by === null ? '' : `: ${by} has said so`} (${since.slice(0, 10)}). Change the files and apply them, or release the cluster first`
+  `Only the files of the set ${set} change ${name}${by === null ? '' : `: ${by} has said so`} (since ${since.slice(0, 10)} ${since.slice(11, 16)} UTC). Change the files and apply them, or release the cluster first`
 
 /** Words for the API documentation. */
 export const words: Words = {
