@@ -137,6 +137,15 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
       <EventTable
         noun="commitment"
         rows={history.data?.items}
+        notice={
+          history.isRefetchError && (
+            <Stale
+              at={history.dataUpdatedAt}
+              error={history.error}
+              onRetry={() => void history.refetch()}
+            />
+          )
+        }
         error={history.error}
         onRetry={() => void history.refetch()}
       />

@@ -12,7 +12,7 @@ import { columns, DataTable } from '../../ui/table/DataTable.tsx'
 import { ownNames } from '../../ui/table/text-width.ts'
 import { YamlText } from '../../ui/text/YamlText.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
-import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
+import { Empty, ErrorState, SkeletonRows, Stale } from '../../ui/feedback/States.tsx'
 import css from './ClusterAddresses.module.css'
 import { clusterSubnetsOf } from './network-queries.ts'
 import { SubnetStatus, SubnetUse } from './list/subnet-columns.tsx'
@@ -50,13 +50,12 @@ export default function ClusterAddresses({
 }: {
   cluster: { id: string; name: string; status: string }
 }) {
-  const { data, error, refetch } = useQuery(clusterSubnetsOf(cluster.id))
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(
+    clusterSubnetsOf(cluster.id),
+  )
+  const onRetry = () => void refetch()
   if (data === undefined)
-    return error ? (
-      <ErrorState boxed error={error} onRetry={() => void refetch()} />
-    ) : (
-      <SkeletonRows rows={4} />
-    )
+    return error ? <ErrorState boxed error={error} onRetry={onRetry} /> : <SkeletonRows rows={4} />
   const stands =
     cluster.status === 'ready' || cluster.status === 'degraded'
       ? yes
@@ -85,6 +84,7 @@ export default function ClusterAddresses({
         rowKey={(s) => s.id}
         rowName={(s) => s.name}
         href={(s) => paths.network({ q: s.name, open: s.id })}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
         grows
         empty={
           <Empty

@@ -23,7 +23,7 @@ import { Copyable } from '../../ui/text/Copyable.tsx'
 import { DataTable, nameWidth } from '../../ui/table/DataTable.tsx'
 import { listColumns } from '../../ui/table/list-columns.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
-import { Empty } from '../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../ui/feedback/States.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { labelText } from '../../lib/label.ts'
@@ -174,10 +174,11 @@ interface PatchesTableProps {
 /** The layers of a server's configuration: users' patches and the two system layers. */
 export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps) {
   const narrow = useMedia('below', 'sm')
-  const { data, error, refetch } = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...patchesQuery(server.id),
     enabled: server.status !== 'deleted',
   })
+  const onRetry = () => void refetch()
   const rows = useMemo(
     () =>
       data &&
@@ -240,7 +241,8 @@ export function PatchesTable({ server, q, sort, onQ, onSort }: PatchesTableProps
         filtered={q !== ''}
         onReset={() => onQ('')}
         error={error}
-        onRetry={() => void refetch()}
+        onRetry={onRetry}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
         empty={
           <Empty
             title="No patches"

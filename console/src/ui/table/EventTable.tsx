@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { clock } from '../../lib/time/clock.ts'
@@ -77,6 +78,8 @@ interface EventTableProps {
   noun: string
   rows: readonly Happened[] | undefined
   sources?: boolean
+  /** Shown above the events, for instance that they may be out of date. */
+  notice?: ReactNode
   error: unknown
   onRetry: () => void
 }
@@ -85,7 +88,14 @@ interface EventTableProps {
  * Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the
  * source.
  */
-export function EventTable({ noun, rows, sources = false, error, onRetry }: EventTableProps) {
+export function EventTable({
+  noun,
+  rows,
+  sources = false,
+  notice,
+  error,
+  onRetry,
+}: EventTableProps) {
   return (
     <DataTable
       label="Events"
@@ -93,6 +103,7 @@ export function EventTable({ noun, rows, sources = false, error, onRetry }: Even
       columns={sources ? ofSeveral : ofOne}
       rowKey={(e) => e.id}
       rowName={(e) => e.message}
+      notice={notice}
       error={error}
       onRetry={onRetry}
       grows

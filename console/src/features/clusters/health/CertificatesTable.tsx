@@ -10,7 +10,7 @@ import { count } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
 import { until } from '../../../lib/time/time.ts'
-import { Empty } from '../../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
@@ -78,10 +78,11 @@ const shownFirst = 12
  * action come first, then those that expire first.
  */
 export function CertificatesTable({ cluster }: { cluster: Cluster }) {
-  const { data, error, refetch } = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...query(clusterCertificates, { params: { id: cluster.id } }),
     staleTime: 300_000,
   })
+  const onRetry = () => void refetch()
   const [all, setAll] = useState(false)
   const rows = useMemo(
     () =>
@@ -107,7 +108,8 @@ export function CertificatesTable({ cluster }: { cluster: Cluster }) {
         rowKey={(c) => `${c.kind} ${c.node_id}`}
         rowName={(c) => certificateKinds[c.kind].title}
         error={error}
-        onRetry={() => void refetch()}
+        onRetry={onRetry}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
         grows
         empty={<Empty title="No certificates" />}
       />

@@ -4,7 +4,7 @@ import { type ClusterPod, clusterPods, type DrainEffect } from '#contract/cluste
 import { count, counted } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
-import { Empty } from '../../../ui/feedback/States.tsx'
+import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
 import { Select } from '../../../ui/inputs/Choices.tsx'
 import { Search } from '../../../ui/inputs/Search.tsx'
@@ -118,7 +118,7 @@ interface PodsTabProps {
  * shown, because Kubernetes sends no events to Steelyard.
  */
 export default function PodsTab({ cluster, q, server, onQ, onServer }: PodsTabProps) {
-  const { data, error, refetch } = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...query(clusterPods, {
       params: { id: cluster.id },
       query: { ...(q !== '' && { q }), ...(server !== undefined && { node_id: server }) },
@@ -127,6 +127,7 @@ export default function PodsTab({ cluster, q, server, onQ, onServer }: PodsTabPr
     staleTime: 0,
     refetchInterval: 15_000,
   })
+  const onRetry = () => void refetch()
   const narrowed = q !== '' || server !== undefined
   return (
     <section className="stack stack2">
@@ -161,7 +162,8 @@ export default function PodsTab({ cluster, q, server, onQ, onServer }: PodsTabPr
         rowKey={(p) => `${p.namespace}/${p.name}`}
         rowName={(p) => p.name}
         error={error}
-        onRetry={() => void refetch()}
+        onRetry={onRetry}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
         grows
         empty={
           narrowed ? (

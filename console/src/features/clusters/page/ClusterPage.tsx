@@ -335,12 +335,19 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
  * each visit.
  */
 function Events({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...query(clusterEvents, { params: { id } }),
     staleTime: 0,
   })
+  const onRetry = () => void refetch()
   return (
-    <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
+    <EventTable
+      noun="cluster"
+      rows={data?.items}
+      notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
+      error={error}
+      onRetry={onRetry}
+    />
   )
 }
 

@@ -28,7 +28,7 @@ import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Alert, Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
-import { Skeleton, SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Skeleton, SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { Contact } from '../list/Contact.tsx'
 import { ChangeAlarm } from './ChangeAlarm.tsx'
@@ -308,10 +308,11 @@ const talosMs = 30_000
  * that were kept.
  */
 function ServerEvents({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({
     ...query(serverEvents, { params: { id } }),
     refetchInterval: talosMs,
   })
+  const onRetry = () => void refetch()
   return (
     <div className="stack stack3">
       {data !== undefined && !data.talos.ok && (
@@ -324,8 +325,9 @@ function ServerEvents({ id }: { id: string }) {
         noun="server"
         rows={data?.items}
         sources
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={onRetry} />}
         error={error}
-        onRetry={() => void refetch()}
+        onRetry={onRetry}
       />
     </div>
   )
