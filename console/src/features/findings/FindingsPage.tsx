@@ -101,7 +101,16 @@ const Details = ({ finding: f }: { finding: Finding }) => (
             </a>,
           ]
         : null,
-      ['Began', f.count === 1 ? <Time key="s" at={f.since} /> : `${f.count} times`],
+      [
+        'Began',
+        f.count === 1 ? (
+          <Time key="s" at={f.since} />
+        ) : (
+          <span key="s">
+            {f.count} times, last <Time at={f.since} />
+          </span>
+        ),
+      ],
       f.ended_at === null ? null : ['Ended', <Time key="e" at={f.ended_at} />],
       f.acknowledged === null
         ? null

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { overviewGet, type Overview as Shape } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
+import { counted } from '#contract/words.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { CapacityBar, type Segment } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
@@ -166,7 +167,7 @@ function Readings({ data }: { data: Shape }) {
             <span className="num">{disk(capacity.disk_bytes.free)} disk</span>
             {capacity.unknown > 0 && (
               <span className="t3">
-                {count(capacity.unknown)} servers of unknown hardware left out
+                {counted(capacity.unknown, 'server')} of unknown hardware left out
               </span>
             )}
           </>

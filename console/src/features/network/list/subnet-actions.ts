@@ -106,7 +106,7 @@ function removeSubnets(subnets: readonly Subnet[]): Promise<boolean> {
   return confirm({
     title: one ? `Remove ${one.name}?` : `Remove ${counted(subnets.length - kept, 'subnet')}?`,
     label: 'Remove',
-    text: `${one ? `${one.cidr} can` : 'Their CIDRs can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected subnets stay: clusters use them.` : ''}`,
+    text: `${one ? `${one.cidr} can` : 'Their CIDRs can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected subnets ${kept === 1 ? 'stays: a cluster uses it' : 'stay: clusters use them'}.` : ''}`,
     danger: true,
     act: async () => {
       if (one) {

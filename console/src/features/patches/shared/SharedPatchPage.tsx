@@ -75,7 +75,7 @@ function Shown({ patch, act, onActed }: { patch: SharedPatch } & Omit<SharedPatc
     enabled: last !== null,
     retry: false,
   })
-  const held = servers?.filter(({ revision }) => revision !== null).length ?? 0
+  const held = servers?.filter(({ revision }) => revision !== null).length
   const actions = useMemo(() => {
     const remove = removeAction(patch, held, () => void navigate(paths.sharedPatches()))
     return { rollOut: rollOutAction(patch), edit: editAction(patch), remove }

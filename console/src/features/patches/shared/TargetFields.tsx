@@ -4,6 +4,7 @@ import { serverRows } from '#contract/servers/servers.ts'
 import { everyCluster } from '../../../api/every.ts'
 import { query } from '../../../api/query.ts'
 import { known, textsOf } from '../../../layout/labels/labels.ts'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import type { Form } from '../../../ui/form/use-form.ts'
 import { ChipsInput } from '../../../ui/inputs/ChipsInput.tsx'
@@ -17,7 +18,7 @@ export function TargetFields({ form }: { form: Form<SharedDraft> }) {
   const { labels, clusters, servers } = form.values
   const [text, setText] = useState('')
   const { data: labelled } = useQuery(known.server)
-  const { data: every } = useQuery(everyCluster)
+  const every = useQuery(everyCluster)
   const q = useDeferredValue(text.trim())
   const { data: found } = useQuery({
     ...query(serverRows, { query: { q, per_page: 20, fields: 'list' } }),
@@ -26,6 +27,7 @@ export function TargetFields({ form }: { form: Form<SharedDraft> }) {
   return (
     <fieldset className={css['targets']}>
       <legend className="sr">Servers</legend>
+      <Unread what="The clusters" of={every} />
       <Custom name="labels" label="Labels" hint="Any of these selectors, such as rack=3,gen!=r640">
         <ChipsInput
           chips={labels}
@@ -42,7 +44,7 @@ export function TargetFields({ form }: { form: Form<SharedDraft> }) {
         <ChipsInput
           chips={clusters}
           onChips={(to) => form.set({ clusters: [...to] })}
-          suggestions={(every?.items ?? []).map(({ id, name }) => ({ value: id, text: name }))}
+          suggestions={(every.data?.items ?? []).map(({ id, name }) => ({ value: id, text: name }))}
           placeholder="All, and servers in none"
         />
       </Custom>

@@ -1,4 +1,5 @@
 /** Actions on shared patches. */
+import { no } from '#contract/rule.ts'
 import {
   canRemoveSharedPatch,
   canRollOutSharedPatch,
@@ -61,12 +62,22 @@ export const undoAction = (patch: SharedPatch): Action => ({
   },
 })
 
-/** @param held number of servers that have any revision of the patch */
-export const removeAction = (patch: SharedPatch, held: number, then: () => void): Action => ({
+/** @param held number of servers that have any revision of the patch; undefined: not known yet */
+export const removeAction = (
+  patch: SharedPatch,
+  held: number | undefined,
+  then: () => void,
+): Action => ({
   label: 'Delete',
   icon: 'trash',
   danger: true,
-  can: both(allowed(sharedPatchRemove), isSharedPatchIdle(patch), canRemoveSharedPatch(held)),
+  can: both(
+    allowed(sharedPatchRemove),
+    isSharedPatchIdle(patch),
+    held === undefined
+      ? no('Which servers have this patch is not known yet')
+      : canRemoveSharedPatch(held),
+  ),
   run: () =>
     confirm({
       title: `Delete ${patch.name}?`,

@@ -35,8 +35,10 @@ const whoseOf = (search: ListSearch): string =>
     ? search['user']!
     : everyone
 
+const everyUser = query(userList, { query: { per_page: 1000 } })
+
 function WhoseMenu({ search, setSearch }: PageProps) {
-  const { data } = useQuery(query(userList, { query: { per_page: 1000 } }))
+  const { data } = useQuery(everyUser)
   const whose = whoseOf(search)
   const users = (data?.items ?? []).map((u) => ({ value: u.id, text: u.email }))
   const known =
@@ -56,17 +58,21 @@ function WhoseMenu({ search, setSearch }: PageProps) {
 
 function Sessions(props: PageProps) {
   const whose = whoseOf(props.search)
+  const { data } = useQuery(everyUser)
+  const name = data?.items.find((u) => u.id === whose)?.email ?? 'this user'
   return (
     <SessionsTable {...props} whose={whose}>
       <WhoseMenu {...props} />
-      {whose !== everyone && <ActionButton label="End all" danger run={() => endAll(whose)} />}
+      {whose !== everyone && (
+        <ActionButton label="End all" danger run={() => endAll(whose, name)} />
+      )}
     </SessionsTable>
   )
 }
 
-const endAll = (userId: string) =>
+const endAll = (userId: string, name: string) =>
   confirm({
-    title: 'End all sessions of this user?',
+    title: `End all sessions of ${name}?`,
     label: 'End sessions',
     text: 'The user is signed out everywhere. API tokens continue to work.',
     danger: true,

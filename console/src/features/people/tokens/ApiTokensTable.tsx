@@ -13,6 +13,7 @@ import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import { paths } from '../../../lib/paths.ts'
 import type { ListSearch } from '../../../lib/list-search.ts'
 import { exact, until } from '../../../lib/time/time.ts'
+import { useNow } from '../../../lib/time/use-now.ts'
 import { type Action, confirm } from '../../../ui/actions.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
@@ -25,6 +26,13 @@ import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { apiTokensQuery, type Whose } from '../people-queries.ts'
 
 const createApiToken = dialog(() => import('./CreateApiToken.tsx'))
+
+/** A token expires by itself, without an event. */
+function State({ token }: { token: ApiToken }) {
+  const now = useNow(true)
+  const isUsable = token.status === 'usable' && Date.parse(token.expires_at) > now
+  return <StatusDot tone={isUsable ? 'ok' : 'off'}>{isUsable ? 'Usable' : 'Expired'}</StatusDot>
+}
 
 const apiTokenColumns = listColumns(apiTokenList.list, {
   name: {
@@ -41,11 +49,7 @@ const apiTokenColumns = listColumns(apiTokenList.list, {
   status: {
     card: 'state',
     width: 100,
-    cell: (t) => (
-      <StatusDot tone={t.status === 'usable' ? 'ok' : 'off'}>
-        {t.status === 'usable' ? 'Usable' : 'Expired'}
-      </StatusDot>
-    ),
+    cell: (t) => <State token={t} />,
   },
   user: { from: 'md', width: 210, cell: (t) => <span className="clip">{t.user.email}</span> },
   scopes: {

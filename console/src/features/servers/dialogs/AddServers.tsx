@@ -28,6 +28,7 @@ import { Dialog } from '../../../ui/overlay/Dialog.tsx'
 import { DialogContext, useDialog } from '../../../ui/overlay/dialogs.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Problem, StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
+import { Unread } from '../../../ui/feedback/Unread.tsx'
 import css from './AddServers.module.css'
 import { HardwareToConfirm } from './ConfirmHardware.tsx'
 import { refreshServers } from '../server-queries.ts'
@@ -95,7 +96,8 @@ const blank = { addresses: '', datacenter_id: '' }
 const { Area, Choose } = fieldsFor<typeof blank>()
 
 function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
-  const { data: datacenters } = useQuery(everyDatacenter)
+  const answer = useQuery(everyDatacenter)
+  const datacenters = answer.data
   const form = useForm({
     initial: blank,
     read: ({ addresses, datacenter_id }) => {
@@ -149,6 +151,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
         autoCapitalize="none"
         placeholder={'10.20.14.37\n10.20.14.38'}
       />
+      <Unread what="The datacenters" of={answer} />
       <Choose
         name="datacenter_id"
         label="Datacenter"

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
 import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { all, no, yes } from '#contract/rule.ts'
+import { devicePath } from '#contract/servers/disks.ts'
 import {
   canForceRemoveServer,
   canResetServer,
@@ -12,6 +13,7 @@ import {
 import { call } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
 import { navigate } from '../../../lib/router.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog, TypeToConfirm } from '../../../ui/form/FormDialog.tsx'
@@ -36,11 +38,14 @@ export default function LeaveCluster({
   way: 'reset' | 'remove'
 }) {
   const { close } = useDialog()
-  const { data: cluster } = useQuery({
+  const { data: cluster, error } = useQuery({
     ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }),
     enabled: s.cluster !== null,
   })
   const isReset = way === 'reset'
+  const member = cluster?.servers.find((one) => one.node_id === s.id)
+  const named = (disks: readonly string[] = []) =>
+    disks.length === 0 ? '' : ` (${disks.map(devicePath).join(', ')})`
   const may = isReset ? canResetServer(s, cluster) : canForceRemoveServer(s, cluster)
   const left =
     s.type === 'control_plane' && cluster !== undefined
@@ -78,6 +83,9 @@ export default function LeaveCluster({
       can={all(may, typed === s.name ? yes : no(`Type ${s.name} first`))}
     >
       {!may.ok && <Alert tone="danger">{may.reason}.</Alert>}
+      {cluster === undefined && error !== null && (
+        <Alert tone="warn">Its cluster could not be loaded: {reasonOf(error)}</Alert>
+      )}
       <div className="stack stack2 fs13">
         {s.cluster !== null && (
           <p>
@@ -89,9 +97,13 @@ export default function LeaveCluster({
         )}
         {isReset ? (
           <p>
-            Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}the
-            system disk except for Talos itself. The server starts again in maintenance mode, and is
-            free to use after a user has confirmed it. This can’t be undone.
+            Talos wipes{' '}
+            {keep
+              ? ''
+              : `the workload disks that were named at creation${named(member?.workload_disks)}, and `}
+            the system disk{named(member?.install_disk ? [member.install_disk] : [])} except for
+            Talos itself. The server starts again in maintenance mode, and is free to use after a
+            user has confirmed it. This can’t be undone.
           </p>
         ) : (
           <p>

@@ -108,7 +108,7 @@ export function ServerLogs({ server }: { server: Server }) {
   const [follow, setFollow] = useState(true)
   const [tail, setTail] = useState<string>('200')
   const [turn, setTurn] = useState(0)
-  const { data: services } = useQuery({
+  const { data: services, error } = useQuery({
     ...query(serverServices, { params: { id: server.id } }),
     retry: false,
   })
@@ -137,6 +137,11 @@ export function ServerLogs({ server }: { server: Server }) {
         />
         <Switch label="Follow" checked={follow} onChange={setFollow} />
       </div>
+      {services === undefined && error !== null && (
+        <p className="fs13 t2" role="note">
+          The other logs of this server are not known: {reasonOf(error)}
+        </p>
+      )}
       {/* Every change of service, follow or lines starts a new request. */}
       <Log
         key={`${service} ${follow} ${tail} ${turn}`}
