@@ -160,6 +160,7 @@ test('a view contains only the filters and the sort order', () => {
     true,
   )
   expect(sameView({ status: 'ready' }, { status: 'ready', sort: 'name' })).toBe(false)
+  expect(sameView({ status: 'ready' }, { status: 'ready', group: 'rack' })).toBe(false)
 })
 
 test('opening a view removes all params that are not part of the view', () => {
@@ -167,6 +168,13 @@ test('opening a view removes all params that are not part of the view', () => {
   expect(showing(serverList.list, { status: 'ready' })).toStrictEqual({
     ...keys,
     status: 'ready',
+    page: undefined,
+  })
+  const grouped = viewOf(serverList.list, { cluster: 'none', group: 'rack', open: '!' })
+  expect(showing(serverList.list, grouped)).toStrictEqual({
+    ...keys,
+    cluster: 'none',
+    group: 'rack',
     page: undefined,
   })
 })
