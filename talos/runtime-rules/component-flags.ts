@@ -37,6 +37,16 @@ const address: Check = (text) =>
 const urls = each(form(/^https?:\/\/\S+:\d+$/, 'must be a URL such as http://0.0.0.0:2381'))
 const tlsVersion = oneOf('VersionTLS10 VersionTLS11 VersionTLS12 VersionTLS13')
 
+/** One version of an API (apiserver `pkg/server/resourceconfig/helpers.go`, ParseGroupVersions). */
+const apiVersion: Check = (text) => {
+  const [key = '', value = ''] = text.split('=', 2)
+  if (/^api\/(?:all|ga|beta|alpha)$/.test(key))
+    return /^(?:true|false)$/.test(value) ? null : `needs true or false for ${key}`
+  if (![2, 3].includes(key.split('/').length))
+    return 'must name versions of APIs such as batch/v1=true'
+  return value === '' ? null : boolean(value)
+}
+
 const flags = (check: Check, names: string): Record<string, Check> =>
   Object.fromEntries(words(names).map((name) => [name, check]))
 
@@ -73,6 +83,7 @@ const components: readonly {
       ...flags(boolean, 'allow-privileged anonymous-auth enable-aggregator-routing'),
       'audit-log-format': oneOf('json legacy'),
       'audit-log-mode': oneOf('batch blocking blocking-strict'),
+      'runtime-config': each(apiVersion),
       'authorization-mode': each(oneOf('AlwaysAllow AlwaysDeny ABAC Webhook RBAC Node')),
     },
   },

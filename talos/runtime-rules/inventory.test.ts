@@ -162,7 +162,12 @@ const cases: Readonly<Record<string, Case>> = {
       all(half('a'), half('b', 'RawVolumeConfig')),
       all(half('a'), half('b', 'SwapVolumeConfig', '600GiB')),
     ],
-    good: [all(half('a'), half('b', 'RawVolumeConfig', '500GiB'))],
+    good: [
+      all(
+        half('a', 'UserVolumeConfig', '1500GiB\n  maxSize: 1500GiB'),
+        half('b', 'RawVolumeConfig', '500GiB'),
+      ),
+    ],
   },
   'encryption-of-filled': {
     of: { ...machine, isMember: true },
@@ -348,6 +353,35 @@ const cases: Readonly<Record<string, Case>> = {
       'apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: enp1s0f1',
     ],
     good: ['apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: dummy0'],
+  },
+  'volumes-without-end': {
+    bad: [
+      all(half('a', 'UserVolumeConfig', '10GiB'), half('b', 'UserVolumeConfig', '10GiB')),
+      all(half('a', 'RawVolumeConfig', '10GiB'), half('b', 'UserVolumeConfig', '20GiB')),
+      all(
+        half('a', 'UserVolumeConfig', '1GiB'),
+        half('b', 'SwapVolumeConfig', '1GiB\n  maxSize: 2GiB'),
+        half('c', 'UserVolumeConfig', '1GiB'),
+      ),
+    ],
+    good: [
+      all(
+        half('a', 'UserVolumeConfig', '10GiB\n  maxSize: 20GiB'),
+        half('b', 'UserVolumeConfig', '10GiB'),
+      ),
+    ],
+  },
+  'etcd-address-unheard': {
+    bad: [
+      'cluster: {etcd: {advertisedSubnets: [10.0.0.0/24], listenSubnets: ["fd00::/64"]}}',
+      'cluster: {etcd: {advertisedSubnets: ["fd00::7"], listenSubnets: [0.0.0.0/0]}}',
+      'cluster: {etcd: {advertisedSubnets: [0.0.0.0/0, "!10.1.0.0/16"], listenSubnets: ["::/0"]}}',
+    ],
+    good: [
+      'cluster: {etcd: {advertisedSubnets: [10.0.0.0/24], listenSubnets: [10.0.0.0/24]}}',
+      'cluster: {etcd: {advertisedSubnets: [10.0.0.0/24]}}',
+      'cluster: {etcd: {listenSubnets: [10.0.0.0/24]}}',
+    ],
   },
   'no-address-in-network': {
     bad: [

@@ -322,6 +322,30 @@ export const inventoryRules: readonly InventoryRule[] = [
       }
     },
   },
+  {
+    id: 'etcd-address-unheard',
+    source:
+      'Talos internal/app/machined/pkg/controllers/etcd/spec.go: other members call the advertised addresses, and etcd listens on those of listenSubnets',
+    level: 'warn',
+    *find(config, { server, addresses }) {
+      if (addresses === null) return
+      const { main } = config
+      const own = [...addresses, ...config.addresses().map(({ text }) => text.split('/', 1)[0]!)]
+      const listsOf = (key: string) => main.texts('cluster', 'etcd', key).map(({ text }) => text)
+      const [said, heard] = [listsOf('advertisedSubnets'), listsOf('listenSubnets')]
+      if (said.length === 0 || heard.length === 0) return
+      const [told, listened] = [filtered(own, said, holds), filtered(own, heard, holds)]
+      // A list without an address of the server is another rule's.
+      if (told.length === 0 || listened.length === 0) return
+      const deaf = told.filter((one) => !listened.includes(one))
+      if (deaf.length === told.length)
+        yield {
+          document: main,
+          path: ['cluster', 'etcd', 'listenSubnets'],
+          sentence: `etcd of ${server} tells the others ${some(deaf)} (advertisedSubnets) and listens on ${some(listened)} only, so no other member reaches it`,
+        }
+    },
+  },
 ]
 
 /** All findings in the documents of a merged configuration (`mergePatches`) for one machine. */

@@ -75,6 +75,23 @@ export const kernelRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'pci-device',
+    source:
+      'Talos internal/app/machined/pkg/controllers/hardware/pci_driver_rebind.go writes to /sys/bus/pci/devices/ADDRESS, and its first error stops the others; Linux drivers/pci/probe.c names devices "%04x:%02x:%02x.%d"',
+    level: 'refuse',
+    *find(config) {
+      for (const document of config.of('PCIDriverRebindConfig')) {
+        const name = document.text('name')
+        if (!/^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(name))
+          yield {
+            document,
+            path: ['name'],
+            sentence: `${quoted(name)} is no address of a PCI device such as 0000:04:00.0, with its domain and in lower case, so no device gets another driver`,
+          }
+      }
+    },
+  },
+  {
     id: 'proxy-address',
     source:
       'Go golang.org/x/net/http/httpproxy, parseProxy: "invalid proxy address"; every image comes through the proxy',

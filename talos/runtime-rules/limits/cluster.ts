@@ -62,6 +62,25 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'image-of-another-registry',
+    source:
+      'https://kubernetes.io/blog/2023/03/10/image-registry-redirect/: k8s.gcr.io is frozen since 2023-04-03; Kubernetes publishes no image of the kubelet (https://kubernetes.io/releases/download/), Talos does (pkg/machinery/constants, KubeletImage)',
+    level: 'warn',
+    *find({ main }) {
+      for (const { section, name } of images) {
+        const path = [...section, 'image']
+        const host = main.text(...path).split('/', 1)[0]
+        const isKubelet = name === 'the kubelet'
+        if (host === 'k8s.gcr.io' || (host === 'registry.k8s.io' && isKubelet))
+          yield {
+            document: main,
+            path,
+            sentence: `${host} has ${isKubelet ? 'no image of the kubelet' : 'had no new images since 2023'}, so ${name} may not start: write ${isKubelet ? 'ghcr.io/siderolabs/kubelet' : 'registry.k8s.io'}`,
+          }
+      }
+    },
+  },
+  {
     id: 'proxy-off',
     source:
       'Talos docs, "Deploy Cilium CNI": cluster.proxy.disabled goes with a network plugin that replaces kube-proxy; Flannel does not carry Services',

@@ -152,6 +152,37 @@ export const volumeLimitInventoryRules: readonly InventoryRule[] = [
     },
   },
   {
+    id: 'volumes-without-end',
+    source:
+      'Talos internal/app/machined/pkg/controllers/block/internal/volumes/partition.go, CreatePartition: without maxSize a volume takes all that is left; volumes.go, CompareVolumeConfigs',
+    level: 'warn',
+    *find(config, inventory) {
+      const owners = new Map<string, string>()
+      const known = partitions(config).map((document) => ({
+        document,
+        name: document.text('name'),
+        disk: onlyDisk(document, inventory),
+        least: sizeBytes(document.text('provisioning', 'minSize')) ?? 0,
+      }))
+      for (const { document, disk, name } of known) {
+        if (disk === null || document.has('provisioning', 'maxSize')) continue
+        const sum = known
+          .filter((one) => one.disk?.path === disk.path)
+          .reduce((all, { least }) => all + least, 0)
+        // Volumes that have no room together are another rule's.
+        if (sum > (disk.size ?? Infinity)) continue
+        const other = owners.get(disk.path)
+        if (other !== undefined)
+          yield {
+            document,
+            path: match,
+            sentence: `Neither ${other} nor ${name} has a maxSize, and the first of them takes ${disk.path} of ${inventory.server} whole, so the other may never be created: give one a maxSize`,
+          }
+        owners.set(disk.path, name)
+      }
+    },
+  },
+  {
     id: 'user-disk-of-system',
     source:
       'Talos internal/app/machined/pkg/controllers/block/user_disk_config.go: its partitions are looked for by number, and number 1 of the system disk is Talos’s',

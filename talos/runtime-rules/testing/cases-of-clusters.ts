@@ -29,6 +29,9 @@ const tls = (host: string): string => `config: {"${host}": {tls: {insecureSkipVe
 const registry = (...parts: readonly string[]): string =>
   `machine: {registries: {${parts.join(', ')}}}`
 
+const rebind = (name: string): string =>
+  `apiVersion: v1alpha1\nkind: PCIDriverRebindConfig\nname: ${name}\ntargetDriver: vfio-pci\n`
+
 export const casesOfClusters: Cases = {
   'registry-tls-without-https': {
     bad: [
@@ -48,6 +51,21 @@ export const casesOfClusters: Cases = {
       'cluster: {scheduler: {$patch: delete}}',
     ],
     good: ['machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.36.3"}}'],
+  },
+  'image-of-another-registry': {
+    bad: [
+      'machine: {kubelet: {image: "registry.k8s.io/kubelet:v1.36.3"}}',
+      'machine: {kubelet: {image: "k8s.gcr.io/hyperkube:v1.36.3"}}',
+      cluster('scheduler: {image: "k8s.gcr.io/kube-scheduler:v1.36.3"}'),
+    ],
+    good: [
+      cluster('scheduler: {image: "registry.k8s.io/kube-scheduler:v1.36.3"}'),
+      'machine: {kubelet: {image: "harbor.example.org/siderolabs/kubelet:v1.36.3"}}',
+    ],
+  },
+  'pci-device': {
+    bad: ['"04:00.0"', '"0000:0A:00.0"', '"pci0000:04:00.0"', 'enp4s0'].map(rebind),
+    good: ['"0000:04:00.0"', '"10000:e1:00.0"'].map(rebind),
   },
   'proxy-off': {
     bad: [
