@@ -409,7 +409,7 @@ describe('streams', () => {
         router.service(State, {
           async *watch() {
             yield {}
-            await new Promise((r) => setTimeout(r, 300))
+            await new Promise((r) => setTimeout(r, 3_000))
             yield {
               event: [
                 {
@@ -420,7 +420,7 @@ describe('streams', () => {
             }
           },
         }),
-      100,
+      2_000,
     )
     expect(await Array.fromAsync(client.watch(resources.machineStatus))).toHaveLength(1)
   })

@@ -59,7 +59,7 @@ export function usePeers(): Peers {
     undo.push(() => client.close())
     return client
   }
-  peers.reach = async (server, deadlineMs = 2000) =>
+  peers.reach = async (server, deadlineMs = 30_000) =>
     peers.closing(await connectMaintenance(target(server), pinOf(peers.leaf.crt), { deadlineMs }))
   peers.maintenance = async (routes, deadlineMs) => {
     const server = await peers.serve(peers.leaf, routes)

@@ -100,7 +100,7 @@ export const openMaintenance = async (machine: Machine): Promise<TalosClient> =>
   const target = { host: machine.plan.address }
   return closing(
     await connectMaintenance(target, await readCertificate(target, { timeoutMs: 2000 }), {
-      deadlineMs: 5000,
+      deadlineMs: 30_000,
     }),
   )
 }
@@ -114,7 +114,7 @@ export const openSecure = async (
     await connectSecure(
       { host: machine.plan.address },
       await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }),
-      { deadlineMs: 5000 },
+      { deadlineMs: 30_000 },
     ),
   )
 

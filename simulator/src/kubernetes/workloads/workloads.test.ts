@@ -87,12 +87,15 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
   const [first, second] = await ready(ask, 2)
   expect([first!.metadata.name, second!.metadata.name]).toEqual(['web-0', 'web-1'])
   const closed = first!.spec.nodeName!
-  await ask(
-    'PATCH',
-    `/api/v1/nodes/${closed}`,
-    { spec: { unschedulable: true } },
-    'application/merge-patch+json',
-  )
+  const schedule = (name: string, unschedulable: boolean) =>
+    ask(
+      'PATCH',
+      `/api/v1/nodes/${name}`,
+      { spec: { unschedulable } },
+      'application/merge-patch+json',
+    )
+  // A new pod has no node until one is opened again.
+  for (const { hostname } of workers) await schedule(hostname, true)
   expect((await evict(ask, 'web-0')).status).toBe(201)
   expect(await evict(ask, 'web-1')).toMatchObject({
     status: 429,
@@ -109,12 +112,14 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
       },
     },
   })
+  const other = workers.find(({ hostname }) => hostname !== closed)!.hostname
+  await schedule(other, false)
   await until('a new pod runs elsewhere', async () => {
     const pod = (await podsOf(ask)).find(({ metadata }) => metadata.name === 'web-0')
     return pod !== undefined && pod.metadata.uid !== first!.metadata.uid && isReady(pod)
   })
   const moved = (await podsOf(ask)).find(({ metadata }) => metadata.name === 'web-0')
-  expect(moved!.spec.nodeName).toBe(workers.find(({ hostname }) => hostname !== closed)!.hostname)
+  expect(moved!.spec.nodeName).toBe(other)
   expect(
     (await ask('GET', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/web')).body.status,
   ).toMatchObject({
