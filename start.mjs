@@ -69,10 +69,14 @@ process.on('exit', () => stop('SIGTERM'))
 // The reader of the output may have exited (EPIPE). That must not end this process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 // npm forwards SIGINT and SIGTERM. Other signals, such as SIGHUP when the terminal closes, end only
-// npm, so this process stops when npm has ended.
-const npm = process.env.npm_lifecycle_script === undefined ? undefined : process.ppid
-if (npm !== undefined)
+// npm, so this process stops when npm has ended. The shell that npm starts tells npm's id, because
+// npm may have ended before this line runs.
+const npm = Number(process.env.NPM_PID) || undefined
+delete process.env.NPM_PID
+if (npm !== undefined) {
+  if (process.ppid !== npm) process.exit(1)
   setInterval(() => process.ppid !== npm && !asked && stop('SIGTERM'), 250).unref()
+}
 
 /**
  * Runs a slow step. Announces the step first and reports its duration afterwards. If the step fails,

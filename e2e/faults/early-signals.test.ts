@@ -107,7 +107,7 @@ async function tryMoments(
       )
     if (fresh) own.remove()
   }
-  if (!fresh) {
+  if (!fresh && wrong.length === 0) {
     // The data is intact after all these interrupted starts.
     const program = await startProgram(`${kept.folder}/data`)
     const { status } = await fetch(`${program.url}/readyz`)
@@ -135,6 +135,20 @@ const tried: readonly (readonly [keyof typeof commands, number, { fresh: boolean
 test(`a start that is terminated at any of ${tried.reduce((sum, [, n]) => sum + n, 0)} moments, or when it is ready, leaves no process behind`, async () => {
   const wrong = await Promise.all(tried.map((each) => tryMoments(...each)))
   expect(wrong.flat()).toEqual([])
+})
+
+test('a start whose npm has ended before it ran ends at once', async () => {
+  const { folder, remove } = temporaryFolder()
+  const child = spawn('node', ['start.mjs'], {
+    cwd: home,
+    // This process isn't the one with this id.
+    env: { ...outsideEnvironment(), PORT: '0', STEELYARD_DATA: `${folder}/data`, NPM_PID: '1' },
+    stdio: 'ignore',
+  })
+  const code = await new Promise((resolve) => child.once('exit', resolve))
+  expect(code).toBe(1)
+  expect(await leftBehind(folder)).toEqual([])
+  remove()
 })
 
 longTest(
