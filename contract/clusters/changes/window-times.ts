@@ -26,28 +26,31 @@ function clockOf(timeZone: string): (at: number) => number {
   }
 }
 
-/** Openings in ms from the day before the day of `at` on, in order, for so many days. */
-function* openings({ days, from, time_zone }: MaintenanceWindow, at: number, count: number) {
+/**
+ * Openings in ms, in order: of the day of `at`, of the two days before it, and of as many days after
+ * it. A window of 24 h from the day before yesterday ends today if clocks went forward meanwhile.
+ */
+function* openings({ days, from, time_zone }: MaintenanceWindow, at: number, after: number) {
   const clock = clockOf(time_zone)
   const aheadOfUtc = (ms: number): number => clock(ms) - Math.floor(ms / minuteMs) * minuteMs
   const [hours, minutes] = from.split(':').map(Number) as [number, number]
   const today = Math.floor(clock(at) / dayMs) * dayMs
-  for (let i = -1; i < count - 1; i++) {
+  for (let i = -2; i <= after; i++) {
     const day = today + i * dayMs
     // `getUTCDay` counts from Sunday.
     if (!days.includes(weekdays[(new Date(day).getUTCDay() + 6) % 7]!)) continue
     const wanted = day + (hours * 60 + minutes) * minuteMs
     const before = aheadOfUtc(wanted - dayMs)
-    const after = aheadOfUtc(wanted + dayMs)
-    const isAfter = before !== after && clock(wanted - before) !== wanted
-    yield isAfter && clock(wanted - after) === wanted ? wanted - after : wanted - before
+    const later = aheadOfUtc(wanted + dayMs)
+    const isLater = before !== later && clock(wanted - before) !== wanted
+    yield isLater && clock(wanted - later) === wanted ? wanted - later : wanted - before
   }
 }
 
 /** Whether the window is open at this time. */
 export function isOpen(window: MaintenanceWindow, at: Date): boolean {
   const now = at.getTime()
-  for (const opening of openings(window, now, 3))
+  for (const opening of openings(window, now, 1))
     if (opening <= now && now < opening + window.minutes * minuteMs) return true
   return false
 }
@@ -55,7 +58,7 @@ export function isOpen(window: MaintenanceWindow, at: Date): boolean {
 /** When the window opens next; `at` itself if it is open. */
 export function nextOpening(window: MaintenanceWindow, at: Date): Date {
   const now = at.getTime()
-  for (const opening of openings(window, now, 10))
+  for (const opening of openings(window, now, 8))
     if (now < opening + window.minutes * minuteMs) return opening <= now ? at : new Date(opening)
   throw new Error('A window without days never opens')
 }

@@ -54,6 +54,14 @@ test.each([
   expect(nextOpening(window, end).getTime() - end.getTime()).toBeGreaterThan(6 * 86_400_000)
 })
 
+test('a window of a whole day that began before clocks went forward is open on the second day', () => {
+  const window = { ...weekend, days: ['sat' as const], from: '23:45', minutes: 1440 }
+  const at = new Date('2026-03-29T22:30:00Z')
+  expect(isOpen(window, at)).toBe(true)
+  expect(nextOpening(window, at)).toEqual(at)
+  expect(isOpen(window, new Date('2026-03-29T22:45:00Z'))).toBe(false)
+})
+
 test('the text lists the days in the order of the week', () => {
   expect(windowText({ ...weekend, days: ['sun', 'sat'] })).toBe(
     'Sat, Sun 23:00 for 3 h, Europe/Warsaw',
