@@ -6,7 +6,7 @@
 export type Share = { readonly key: string; readonly most: number }
 
 /**
- * `full`: no place became free in time. `own`: the requester has reached its own limit of places or
+ * `full`: no place became free in time, or the requester has gone. `own`: the requester has reached its own limit of places or
  * of waiting requests.
  */
 export type Taken = { readonly give: () => void } | 'full' | 'own'
@@ -52,21 +52,25 @@ export function shares(count: number) {
      * Returns a promise only if the request has to wait, because each promise costs every short
      * request some microseconds.
      * @param waitMs maximum time to wait for a place
+     * @param gone ends the wait of a requester that needs no place any more
      */
-    take(asked: readonly Share[], waitMs: number): Taken | Promise<Taken> {
+    take(asked: readonly Share[], waitMs: number, gone?: AbortSignal): Taken | Promise<Taken> {
       if (free > 0 && hasRoom(held, asked)) return enter(asked)
       if (!hasRoom(waiting, asked)) return 'own'
       if (line.length >= count * waitingPerPlace) return 'full'
       return new Promise((resolve) => {
         const leave = () => {
           clearTimeout(timer)
+          gone?.removeEventListener('abort', giveUp)
           line.splice(line.indexOf(one), 1)
           add(waiting, asked, -1)
         }
-        const timer = setTimeout(() => {
+        const giveUp = () => {
           leave()
           resolve(hasRoom(held, asked) ? 'full' : 'own')
-        }, waitMs)
+        }
+        const timer = setTimeout(giveUp, waitMs)
+        gone?.addEventListener('abort', giveUp)
         const one: Waiting = {
           shares: asked,
           got: () => {

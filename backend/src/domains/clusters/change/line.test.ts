@@ -41,3 +41,21 @@ test('a plan that has waited too long is refused, and leaves the line', async ()
   expect(await first).toBe('first')
   expect(await inLine(signal, () => Promise.resolve('next'))).toBe('next')
 })
+
+test('a plan that nobody waits for any more makes room in the line at once', async () => {
+  const inLine = planLine(1, 60_000)
+  const held = Promise.withResolvers<string>()
+  const first = inLine(new AbortController().signal, () => held.promise)
+  const gone = new AbortController()
+  const left = Promise.allSettled(
+    Array.from({ length: 5 }, () => inLine(gone.signal, () => Promise.resolve('never'))),
+  )
+  await expect(inLine(new AbortController().signal, () => held.promise)).rejects.toThrow(
+    TooManyPlans,
+  )
+  gone.abort(new Error('nobody waits'))
+  const next = inLine(new AbortController().signal, () => Promise.resolve('next'))
+  expect((await left).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+  held.resolve('first')
+  expect(await Promise.all([first, next])).toEqual(['first', 'next'])
+})

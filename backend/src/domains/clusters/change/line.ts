@@ -26,8 +26,12 @@ export function planLine(atOnce: number, waitMs: number) {
   const places = shares(atOnce)
   /** @throws TooManyPlans */
   return async <T>(signal: AbortSignal, plan: () => Promise<T>): Promise<T> => {
-    const taken = await places.take([], waitMs)
-    if (taken === 'full' || taken === 'own') throw new TooManyPlans()
+    signal.throwIfAborted()
+    const taken = await places.take([], waitMs, signal)
+    if (taken === 'full' || taken === 'own') {
+      signal.throwIfAborted()
+      throw new TooManyPlans()
+    }
     try {
       signal.throwIfAborted()
       return await plan()

@@ -404,7 +404,8 @@ async function beginScheduled(
     // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of
     // the cluster would begin.
     if (!(error instanceof Problem)) throw error
-    if (error instanceof TooManyPlans) return await waitFor(error.message, waitsMs)
+    if (error instanceof TooManyPlans)
+      return await waitFor('Waits until fewer changes of clusters are being planned', waitsMs)
     return endUnbegun('failed', `It did not begin: ${error.message}`)
   }
   return 'again'
