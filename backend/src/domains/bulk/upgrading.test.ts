@@ -2,15 +2,16 @@
 import { expect, test } from 'vitest'
 import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { weekdays } from '#contract/clusters/changes/window.ts'
-import { clusterDelete } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
 import { hasEnded, type Operation, operationCancel, operationList } from '#contract/operations.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { Problem } from '#contract/errors.ts'
 import { no } from '#contract/rule.ts'
 import { type BulkPlan, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
-import { canUpgrade, reached } from './upgrading.ts'
+import { canUpgrade, outlooks, reached } from './upgrading.ts'
 
 const world = await clusterWorld({ servers: 5 })
 const { admin, backend } = world
@@ -50,6 +51,34 @@ const begin = async (plan: BulkPlan) => {
 const reasons = ({ items }: BulkPlan) => new Set(items.map((one) => one.reason))
 const versions = (servers: readonly Server[]) =>
   servers.map((one) => world.machine(one).talosVersion)
+
+test('a cluster whose plan has no turn is not refused: the whole act is to be planned again', async () => {
+  const around = new Map(
+    Array.from({ length: 8 }, (_, n) => {
+      const id = String(n)
+      return [id, { id, name: id, operation_id: null } as Cluster] as const
+    }),
+  )
+  const asked: string[] = []
+  const parts = (problem: Problem) => ({
+    ...backend.platform,
+    operations: {} as Parameters<typeof outlooks>[0]['operations'],
+    clusters: {
+      plan: (id: string) => {
+        asked.push(id)
+        return Promise.reject(problem)
+      },
+    } as unknown as Parameters<typeof outlooks>[0]['clusters'],
+  })
+  const { signal } = new AbortController()
+  const act = { keep_workload_disks: false, in_window: false, ...actOf('v1.13.9') }
+  const again = new Problem('unavailable', 'Too many plans', undefined, 5)
+  await expect(outlooks(parts(again), act, around, signal)).rejects.toBe(again)
+  expect(asked.length).toBeLessThan(8)
+  const refusal = new Problem('cluster_not_ready', 'Not ready')
+  const found = await outlooks(parts(refusal), act, around, signal)
+  expect([...found.values()].map((one) => one.refusal)).toEqual(Array(8).fill('Not ready'))
+})
 
 test('a cluster of which only some servers are chosen is refused with the names of the others', async () => {
   const [left, ...chosen] = three

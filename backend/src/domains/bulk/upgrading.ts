@@ -40,7 +40,10 @@ const changeOf = (act: BulkAct) => ({
   snapshot: true,
 })
 
-/** Asks the machines of each cluster, as the plan of its upgrade does. @throws Problem invalid */
+/**
+ * Asks the machines of each cluster, as the plan of its upgrade does.
+ * @throws Problem invalid, unavailable
+ */
 export async function outlooks(
   parts: Pick<BulkParts, 'db' | 'clusters' | 'operations'>,
   act: BulkAct,
@@ -54,11 +57,21 @@ export async function outlooks(
     )
   const found = new Map<string, Outlook>()
   const waiting = around.values()
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
   const work = async (): Promise<void> => {
-    for (const cluster of waiting)
-      found.set(cluster.id, await outlookOf(parts, act, cluster, signal))
+    for (const cluster of waiting) {
+      either.throwIfAborted()
+      found.set(cluster.id, await outlookOf(parts, act, cluster, either))
+    }
   }
-  await Promise.all(Array.from({ length: asksAtOnce }, work))
+  try {
+    await Promise.all(Array.from({ length: asksAtOnce }, work))
+  } catch (error) {
+    // Nobody waits for the others any more.
+    failed.abort(error)
+    throw error
+  }
   return found
 }
 
@@ -88,7 +101,9 @@ async function outlookOf(
       warnings: warnings.map((one) => `${name}: ${one}`),
     }
   } catch (error) {
-    if (error instanceof Problem) return refused(error.message)
+    // What is to be tried again, such as a plan that had no turn, is no refusal of the cluster.
+    if (error instanceof Problem && error.retryAfterSeconds === undefined)
+      return refused(error.message)
     throw error
   }
 }
