@@ -44,19 +44,20 @@ test('in any order of renames, no server gets a name that another one has, and a
   )
 })
 
+const server = (n: number, serial: string, uuid = id(90 + n)) =>
+  aServer({
+    id: id(n),
+    identity: {
+      state: 'confirmed',
+      uuid,
+      serial,
+      fingerprint: null,
+      since: '2026-11-20T08:00:00.000Z',
+      note: null,
+    },
+  })
+
 test('servers are matched by UUID in any case, or by a serial number that only one server has', () => {
-  const server = (n: number, serial: string) =>
-    aServer({
-      id: id(n),
-      identity: {
-        state: 'confirmed',
-        uuid: id(90 + n),
-        serial,
-        fingerprint: null,
-        since: '2026-11-20T08:00:00.000Z',
-        note: null,
-      },
-    })
   const servers = [server(1, 'S-1'), server(2, 'none'), server(3, 'none')]
   const match = matcher(servers)
   expect(match({ uuid: id(91).toUpperCase() })).toEqual({ server: servers[0] })
@@ -72,4 +73,15 @@ test('servers are matched by UUID in any case, or by a serial number that only o
   expect(match({ uuid: id(99) })).toMatchObject({
     waiting: expect.stringContaining('is registered yet') as string,
   })
+})
+
+test('servers that share a UUID are matched by their serial numbers, and others not at all', () => {
+  const zeros = '00000000-0000-0000-0000-000000000000'
+  const servers = ['S-1', 'S-2', '', ''].map((serial, n) => server(n, serial, zeros))
+  const match = matcher(servers)
+  expect(match({ uuid: zeros, serial: 'S-1' })).toEqual({ server: servers[0] })
+  expect(match({ uuid: zeros, serial: 'S-2' })).toEqual({ server: servers[1] })
+  expect(match({ uuid: zeros, serial: 'S-3' })).toHaveProperty('waiting')
+  expect(match({ uuid: zeros })).toMatchObject({ field: 'uuid' })
+  expect(match({ uuid: zeros, serial: '' })).toMatchObject({ field: 'serial' })
 })

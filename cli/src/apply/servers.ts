@@ -16,27 +16,41 @@ type Matched =
 export function matcher(
   servers: readonly Server[],
 ): (document: Pick<ServerDocument, 'uuid' | 'serial'>) => Matched {
-  const byUuid = new Map(
-    servers.flatMap((server) =>
-      server.identity.uuid === null ? [] : [[server.identity.uuid.toLowerCase(), server] as const],
-    ),
-  )
+  // Boards without a UUID of their own share one.
+  const byUuid = new Map<string, Server[]>()
   const bySerial = new Map<string | null, Server[]>()
-  for (const server of servers) {
-    const { serial } = server.identity
-    const some = bySerial.get(serial)
+  const add = <K>(to: Map<K, Server[]>, key: K, server: Server) => {
+    const some = to.get(key)
     if (some) some.push(server)
-    else bySerial.set(serial, [server])
+    else to.set(key, [server])
+  }
+  for (const server of servers) {
+    const { uuid, serial } = server.identity
+    if (uuid !== null) add(byUuid, uuid.toLowerCase(), server)
+    add(bySerial, serial, server)
   }
   return ({ uuid, serial }) => {
     if (uuid !== undefined) {
-      const server = byUuid.get(uuid.toLowerCase())
-      if (!server) return { waiting: `no server with the system UUID ${uuid} is registered yet` }
-      return serial === undefined || server.identity.serial === serial
-        ? { server }
-        : {
-            problem: `The server with this system UUID has the serial number ${server.identity.serial ?? 'unknown'}, not ${serial}`,
+      const alike = byUuid.get(uuid.toLowerCase()) ?? []
+      if (!alike[0]) return { waiting: `no server with the system UUID ${uuid} is registered yet` }
+      const found =
+        serial === undefined ? alike : alike.filter(({ identity }) => identity.serial === serial)
+      if (found.length > 1)
+        return {
+          problem:
+            serial === undefined
+              ? `${found.length} servers have this system UUID: give the serial number too, or change a server without one in the console`
+              : `${found.length} servers have this system UUID and serial number, so no file tells them apart: change them in the console`,
+          field: serial === undefined ? 'uuid' : 'serial',
+        }
+      if (found[0]) return { server: found[0] }
+      return alike.length === 1
+        ? {
+            problem: `The server with this system UUID has the serial number ${alike[0].identity.serial ?? 'unknown'}, not ${serial}`,
             field: 'serial',
+          }
+        : {
+            waiting: `no server with the system UUID ${uuid} and the serial number ${serial} is registered yet`,
           }
     }
     const found = bySerial.get(serial ?? null) ?? []

@@ -196,6 +196,17 @@ export const servers = planner<ServerDocument>({
     const unknown = all.filter(({ identity }) => identity.uuid === null && !identity.serial)
     for (const { name } of unknown)
       tell(`The server ${name} is left out, because it has not reported its identity yet`)
-    return all.filter((server) => !unknown.includes(server)).map(documentOf)
+    const match = matcher(all)
+    const documents: ServerDocument[] = []
+    for (const server of all) {
+      if (unknown.includes(server)) continue
+      const document = documentOf(server)
+      if ('server' in match(document)) documents.push(document)
+      else
+        tell(
+          `The server ${server.name} is left out, because its system UUID and serial number do not tell it apart from others`,
+        )
+    }
+    return documents
   },
 })
