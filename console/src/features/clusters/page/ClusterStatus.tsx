@@ -31,7 +31,7 @@ export function ClusterStatus({ cluster }: { cluster: Cluster }) {
     <StatusDot
       tone={tone}
       whole
-      why={isUnread ? 'The findings of its servers could not be loaded' : cluster.reason}
+      why={cluster.reason ?? (isUnread ? 'The findings of its servers could not be loaded' : null)}
     >
       {word}
     </StatusDot>
