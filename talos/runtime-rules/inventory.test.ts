@@ -369,6 +369,7 @@ const cases: Readonly<Record<string, Case>> = {
         half('a', 'UserVolumeConfig', '10GiB\n  maxSize: 20GiB'),
         half('b', 'UserVolumeConfig', '10GiB'),
       ),
+      all(half('IMAGECACHE', 'VolumeConfig', '1GiB'), half('b', 'UserVolumeConfig', '10GiB')),
     ],
   },
   'etcd-address-unheard': {

@@ -37,6 +37,12 @@ it.each([
     /No key that/,
   ],
   [
+    'the slot of a passphrase changes',
+    encrypted(word('x')),
+    encrypted(word('x', 1)),
+    /No key that/,
+  ],
+  [
     'a key is bound to STATE',
     encrypted(node),
     encrypted('{slot: 0, nodeID: {}, lockToState: true}'),
@@ -57,6 +63,11 @@ it.each([
   ['a server of KMS moves', kms('https://a.example.org'), kms('https://b.example.org')],
   ['a user volume is taken away', user(`encryption: {provider: luks2, keys: [${node}]}`), ''],
   ['a file system is named', user(''), user('filesystem: {type: xfs}')],
+  [
+    'a folder becomes a partition',
+    volume('volumeType: directory', 'data', 'UserVolumeConfig'),
+    user('filesystem: {type: ext4}'),
+  ],
   ['a volume is encrypted, of which another rule tells', '', encrypted(node)],
 ])('says nothing if %s', (_, before, after) => {
   expect(found(before, after)).toEqual([])

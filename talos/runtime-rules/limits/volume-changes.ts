@@ -47,26 +47,27 @@ function volumesOf(config: Configuration): Map<string, Volume> {
 const isEncrypted = (volume: Volume | undefined): boolean =>
   volume?.document.has(...volume.path, 'provider') === true
 
-/** Kinds of keys (`internal/pkg/encryption/keys`); those with a token are bound to their slot. */
+/** Kinds of keys (`internal/pkg/encryption/keys`). */
 const methods = ['static', 'nodeID', 'kms', 'tpm'] as const
 
 /**
- * The keys of a volume, each as a text that is equal for keys that open the same. A server of KMS may
- * get another address, so its address isn't compared.
+ * The keys of a volume, each as a text that is equal for keys that open the same. Talos tries a key
+ * in its own slot only (siderolabs/go-blockdevice `encryption/luks/luks.go`, Open: --key-slot). A
+ * server of KMS may get another address, so its address isn't compared.
  */
 function keysOf({ document, path }: Volume): string[] {
   return document.items(...path, 'keys').flatMap(({ path: key, node }) => {
     const method = methods.find((one) => at(node, one)?.is === 'map')
     if (method === undefined) return []
-    const what =
-      method === 'static'
-        ? document.text(...key, 'static', 'passphrase')
-        : method === 'nodeID'
-          ? ''
-          : textOf(at(node, 'slot')) || '0'
-    return [`${method} ${document.flag(...key, 'lockToState')} ${what}`]
+    const slot = textOf(at(node, 'slot')) || '0'
+    const word = method === 'static' ? document.text(...key, 'static', 'passphrase') : ''
+    return [`${slot} ${method} ${document.flag(...key, 'lockToState')} ${word}`]
   })
 }
+
+/** What a volume is made of: a partition, unless another kind is named. */
+const typeOf = ({ document, name }: Volume): string =>
+  (name.includes(' ') && document.text('volumeType')) || 'partition'
 
 /** The file system of a volume with one; Talos formats with XFS unless another is named. */
 const fileSystemOf = ({ document, name }: Volume): string | null =>
@@ -83,6 +84,8 @@ function problemOf(
   after: Volume,
   server: string,
 ): { readonly path: readonly string[]; readonly sentence: string } | null {
+  // A volume of another kind is another place, with other content.
+  if (typeOf(before) !== typeOf(after)) return null
   const loses =
     before.name === 'STATE' || before.name === 'EPHEMERAL'
       ? `${server} does not come up again`

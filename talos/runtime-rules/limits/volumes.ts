@@ -158,7 +158,9 @@ export const volumeLimitInventoryRules: readonly InventoryRule[] = [
     level: 'warn',
     *find(config, inventory) {
       const owners = new Map<string, string>()
-      const known = partitions(config).map((document) => ({
+      // Talos gives the volume of cached images a maxSize itself (cri/image_cache_config.go).
+      const own = partitions(config).filter((one) => one.text('name') !== 'IMAGECACHE')
+      const known = own.map((document) => ({
         document,
         name: document.text('name'),
         disk: onlyDisk(document, inventory),
