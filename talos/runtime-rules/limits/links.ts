@@ -1,6 +1,6 @@
-/** Bonds without ports, links without addresses, and routes that Linux refuses. */
+/** Bonds without ports, links without addresses, and routes that lead nowhere. */
 import type { Report } from '../../config/report.ts'
-import { addressOf, bare, isSame } from '../../network-effect/addresses.ts'
+import { addressOf, bare, includes } from '../../network-effect/addresses.ts'
 import type { Configuration, Hit, RuntimeRule } from '../rule.ts'
 
 /** Interfaces and their VLANs in the old form. */
@@ -23,17 +23,14 @@ const hasDhcp = (config: Configuration): boolean =>
   oldLinks(config).some((path) => config.main.flag(...path, 'dhcp')) ||
   config.of('DHCPv4Config', 'DHCPv6Config').length > 0
 
-/** Whether one of the texts, with or without a prefix, is the address. */
-function isAmong(texts: readonly { readonly text: string }[], text: string): boolean {
-  const address = addressOf(text)
-  return (
-    address !== undefined &&
-    texts.some((one) => {
-      const own = addressOf(bare(one.text))
-      return own !== undefined && isSame(own, address)
-    })
-  )
+/** An address, with or without a prefix, in one spelling of several; undefined for other texts. */
+function spelledOf(text: string): string | undefined {
+  const address = addressOf(bare(text))
+  return address && `${address.family} ${address.value}`
 }
+
+const allOf = (places: readonly { readonly text: string }[]): ReadonlySet<string | undefined> =>
+  new Set(places.map(({ text }) => spelledOf(text)))
 
 export const linkLimitRules: readonly RuntimeRule[] = [
   {
@@ -58,11 +55,14 @@ export const linkLimitRules: readonly RuntimeRule[] = [
   {
     id: 'bond-primary',
     source:
-      'Linux Documentation/networking/bonding.rst, primary; Talos internal/app/machined/pkg/controllers/network/network.go, SetBondMaster: the bond fails without a link of this name',
+      'Linux Documentation/networking/bonding.rst, primary; Talos internal/app/machined/pkg/controllers/network/network.go, SetBondMasterLegacy: the bond fails without a link of this name',
     level: 'warn',
     *find(config) {
       const { main } = config
+      // The ports may have their aliases there; Talos takes the primary one by its own name only.
+      if (config.of('LinkAliasConfig').length > 0) return
       for (const path of config.interfaces()) {
+        if (main.has(...path, 'bond', 'deviceSelectors')) continue
         const names = main.texts(...path, 'bond', 'interfaces').map(({ text }) => text)
         const primary = main.text(...path, 'bond', 'primary')
         if (primary !== '' && names.length > 0 && !names.includes(primary))
@@ -89,7 +89,7 @@ export const linkLimitRules: readonly RuntimeRule[] = [
             document: main,
             path: [...options, 'ipv4'],
             sentence:
-              'With ipv4: false and without ipv6: true the link asks no DHCP server and gets no address',
+              'With ipv4: false and without ipv6: true the link asks no DHCP server, so dhcp: true has no effect',
           }
       }
     },
@@ -97,16 +97,20 @@ export const linkLimitRules: readonly RuntimeRule[] = [
   {
     id: 'gateway-of-own',
     source:
-      'Linux net/ipv4/fib_semantics.c, fib_check_nh_v4_gw ("Nexthop has invalid gateway"), and net/ipv6/route.c, ip6_validate_gw: "Gateway can not be a local address"',
-    level: 'refuse',
+      'Linux net/ipv4/fib_semantics.c, "Semantics of nexthop": "gateway can be actually local interface address, so that gatewayed route is direct"; net/ipv6/route.c, ip6_validate_gw: "Gateway can not be a local address", but in another VRF',
+    level: 'warn',
     *find(config): Generator<Hit> {
+      const own = allOf(config.addresses())
       for (const { document, path } of routesOf(config)) {
         const gateway = document.text(...path, 'gateway')
-        if (isAmong(config.addresses(), gateway))
+        // Several links, and their routers, may have the same link-local address.
+        const address = addressOf(gateway)
+        if (address === undefined || includes('fe80::/10', address)) continue
+        if (own.has(spelledOf(gateway)))
           yield {
             document,
             path: [...path, 'gateway'],
-            sentence: `The gateway ${gateway} is an address of the server itself, so Linux refuses the route: write the address of the router`,
+            sentence: `The gateway ${gateway} is an address of the server itself, so this route leads to no router: write the address of the router`,
           }
       }
     },
@@ -118,10 +122,11 @@ export const linkLimitRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find(config): Generator<Hit> {
       if (hasDhcp(config) || config.addresses().length === 0) return
-      const own = [...config.addresses(), ...config.virtualAddresses()]
+      const own = allOf([...config.addresses(), ...config.virtualAddresses()])
       for (const { document, path } of routesOf(config)) {
         const from = document.text(...path, 'source')
-        if (addressOf(from) !== undefined && !isAmong(own, from))
+        const spelled = spelledOf(from)
+        if (spelled !== undefined && !own.has(spelled))
           yield {
             document,
             path: [...path, 'source'],

@@ -186,6 +186,7 @@ export const casesOfClusters: Cases = {
       interfaces(
         '{interface: bond0, bond: {mode: active-backup, miimon: 100, primary: eno2, interfaces: [eno1, eno2]}}',
       ),
+      `${interfaces('{interface: bond0, bond: {mode: active-backup, miimon: 100, primary: eno1, interfaces: [net0, net1]}}')}\n---\napiVersion: v1alpha1\nkind: LinkAliasConfig\nname: net0\nselector: {match: link.driver == 'virtio_net'}`,
     ],
   },
   'dhcp-of-no-family': {
@@ -211,6 +212,7 @@ export const casesOfClusters: Cases = {
     good: [
       routes('{network: 0.0.0.0/0, gateway: 10.8.0.1}'),
       routes('{network: 10.9.0.0/16, gateway: 10.8.0.9}', ', vip: {ip: 10.8.0.9}'),
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\naddresses: [{address: "fe80::1/64"}]\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno2\nroutes: [{gateway: "fe80::1"}]',
     ],
   },
   'route-source': {
