@@ -309,7 +309,7 @@ export const inventoryRules: readonly InventoryRule[] = [
       if (addresses === null) return
       const { main } = config
       const own = [...addresses, ...config.addresses().map(({ text }) => text.split('/', 1)[0]!)]
-      for (const { path, what } of chosenFrom) {
+      for (const { path, what } of chosenFrom(config)) {
         const networks = main.texts(...path).map(({ text }) => text)
         const wanted = networks.filter((text) => !text.startsWith('!'))
         // A list that only takes away is another rule's.
@@ -328,7 +328,7 @@ export const inventoryRules: readonly InventoryRule[] = [
       'Talos internal/app/machined/pkg/controllers/etcd/spec.go: other members call the advertised addresses, and etcd listens on those of listenSubnets',
     level: 'warn',
     *find(config, { server, addresses }) {
-      if (addresses === null) return
+      if (addresses === null || config.isWorker) return
       const { main } = config
       const own = [...addresses, ...config.addresses().map(({ text }) => text.split('/', 1)[0]!)]
       const listsOf = (key: string) => main.texts('cluster', 'etcd', key).map(({ text }) => text)

@@ -68,6 +68,20 @@ describe('rules that apply when running', () => {
         ).toEqual([])
   })
 
+  it('says nothing of components that a worker does not run', () => {
+    const body =
+      'cluster: {apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None}], rule: []}, extraVolumes: [{hostPath: /data}], admissionControl: [{name: EventRateLimit}]}, scheduler: {config: {profile: []}}, etcd: {advertisedSubnets: ["!10.0.0.0/8"], extraArgs: {listen-metrics-urls: "http://0.0.0.0:2379"}}}'
+    expect(find(body).map(({ rule }) => rule)).toEqual([
+      'volume-of-pod',
+      'etcd-metrics-port',
+      'admission-not-enabled',
+      'audit-policy-field',
+      'scheduler-field',
+      'subnets-only-excluded',
+    ])
+    expect(find(body, 'worker')).toEqual([])
+  })
+
   it('names the line of the patch', () => {
     const body =
       'machine:\n  time:\n    servers:\n      - time.example.org\n      - ""\n  network:\n    nameservers: [1.1.1.1, dns]\n'

@@ -33,12 +33,22 @@ const discovery = ['cluster', 'discovery'] as const
 /** What is wrong with a path of a volume of a static pod, or null. */
 function volumeProblem(host: string, mount: string): string | null {
   if (host === '' || mount === '') return 'needs hostPath and mountPath'
-  if (host.split('/').includes('..')) return `can’t have .. in its hostPath ${host}`
-  if (mount.includes(':')) return `can’t have a colon in its mountPath ${mount}`
-  return null
+  return host.split('/').includes('..') ? `can’t have .. in its hostPath ${host}` : null
 }
 
-/** Folders of Talos's root file system (`hack/rootfs` and `pkg/machinery/constants`, Overlays). */
+const etcd = ['cluster', 'etcd'] as const
+
+/**
+ * Whether etcd can't listen at a URL beside its own listeners. They are on all addresses, or on
+ * those of the networks that it is given, so that a port of another address may be free.
+ */
+function isTaken(main: Report, url: string): boolean {
+  const host = /^https?:\/\/(.*):(?:2379|2380)\/?$/.exec(url)?.[1]
+  const isOnAll = !['listenSubnets', 'advertisedSubnets'].some((key) => main.has(...etcd, key))
+  return host !== undefined && (isOnAll || ['', '0.0.0.0', '[::]'].includes(host))
+}
+
+/** Folders of Talos's root file system (`Dockerfile`, rootfs; siderolabs/pkgs `fhs/pkg.yaml`). */
 const ofImage = new Set(
   'bin boot dev etc lib lib64 mnt opt proc root run sbin sys system tmp usr var'.split(' '),
 )
@@ -64,7 +74,7 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
   {
     id: 'image-of-another-registry',
     source:
-      'https://kubernetes.io/blog/2023/03/10/image-registry-redirect/: k8s.gcr.io is frozen since 2023-04-03; Kubernetes publishes no image of the kubelet (https://kubernetes.io/releases/download/), Talos does (pkg/machinery/constants, KubeletImage)',
+      'https://kubernetes.io/blog/2023/03/10/image-registry-redirect/: k8s.gcr.io answers by a redirect, which ends at some point; Kubernetes publishes no image of the kubelet (https://kubernetes.io/releases/download/), Talos does (pkg/machinery/constants, KubeletImage)',
     level: 'warn',
     *find({ main }) {
       for (const { section, name } of images) {
@@ -75,7 +85,9 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
           yield {
             document: main,
             path,
-            sentence: `${host} has ${isKubelet ? 'no image of the kubelet' : 'had no new images since 2023'}, so ${name} may not start: write ${isKubelet ? 'ghcr.io/siderolabs/kubelet' : 'registry.k8s.io'}`,
+            sentence: isKubelet
+              ? `${host} has no image of the kubelet, so it may not start: write ghcr.io/siderolabs/kubelet`
+              : `${host} is given up, and only redirects to registry.k8s.io until it is switched off: write registry.k8s.io`,
           }
       }
     },
@@ -141,9 +153,10 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
   {
     id: 'volume-of-pod',
     source:
-      'Kubernetes pkg/apis/core/validation/validation.go, validateHostPathVolumeSource and ValidateVolumeMounts: the kubelet refuses the static pod; containerd internal/cri/opts/spec_linux.go makes the folder of a host, which fails on the read-only root (siderolabs/talos#5132)',
+      'Kubernetes pkg/apis/core/validation/validation.go (v1.35.0), validateHostPathVolumeSource and ValidateVolumeMounts: the kubelet refuses the static pod; containerd internal/cri/opts/spec_linux.go makes the folder of a host, which fails on the read-only root (siderolabs/talos#5132)',
     level: 'refuse',
-    *find({ main }): Generator<Hit> {
+    *find({ main, isWorker }): Generator<Hit> {
+      if (isWorker) return
       for (const { section, name } of images.slice(1))
         for (const { path } of main.items(...section, 'extraVolumes')) {
           const [host, mount] = [main.text(...path, 'hostPath'), main.text(...path, 'mountPath')]
@@ -167,14 +180,13 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
   {
     id: 'etcd-metrics-port',
     source:
-      'etcd server/embed/etcd.go, serveMetrics: its own listener; Talos internal/app/machined/pkg/system/services/etcd.go listens on 2379 and 2380',
+      'etcd server/embed/etcd.go, serveMetrics: its own listener; Talos internal/app/machined/pkg/controllers/etcd/spec.go and system/services/etcd.go: etcd listens on 2379 and 2380 of 0.0.0.0, or of the addresses in listenSubnets',
     level: 'refuse',
-    *find({ main }) {
-      const path = ['cluster', 'etcd', 'extraArgs', 'listen-metrics-urls']
+    *find({ main, isWorker }) {
+      if (isWorker) return
+      const path = [...etcd, 'extraArgs', 'listen-metrics-urls']
       const texts = [...main.texts(...path).map(({ text }) => text), main.text(...path)]
-      const url = texts
-        .flatMap((text) => text.split(','))
-        .find((one) => /:(2379|2380)\/?$/.test(one))
+      const url = texts.flatMap((text) => text.split(',')).find((one) => isTaken(main, one))
       if (url !== undefined)
         yield {
           document: main,

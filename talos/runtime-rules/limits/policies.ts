@@ -124,7 +124,8 @@ export const policyLimitRules: readonly RuntimeRule[] = [
     source:
       'Kubernetes staging/src/k8s.io/apiserver/pkg/admission/config.go, ConfigFor: only a plugin that is enabled asks for its configuration; Talos enables NodeRestriction (siderolabs/talos#9846)',
     level: 'warn',
-    *find({ main }) {
+    *find({ main, isWorker }) {
+      if (isWorker) return
       const on = enabledPlugins(main)
       for (const { path } of main.items(...apiServer, 'admissionControl')) {
         const name = main.text(...path, 'name')
@@ -144,7 +145,8 @@ export const policyLimitRules: readonly RuntimeRule[] = [
     source:
       'Talos internal/app/machined/pkg/controllers/k8s/render_config_static_pods.go: FromUnstructuredWithValidation refuses unknown fields, and no file of the static pods is written; Kubernetes staging/src/k8s.io/apiserver/pkg/apis/audit/validation/validation.go',
     level: 'refuse',
-    *find({ main }) {
+    *find({ main, isWorker }) {
+      if (isWorker) return
       const what = ['The audit policy', notStarted] as const
       yield* unknownFields(main, policy, policyFields, what)
       const rules = main.items(...policy, 'rules')
@@ -172,7 +174,8 @@ export const policyLimitRules: readonly RuntimeRule[] = [
     source:
       'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go (EnableStrict: unknown fields are refused) and validation/validation.go',
     level: 'refuse',
-    *find({ main }) {
+    *find({ main, isWorker }) {
+      if (isWorker) return
       const stops = 'it does not start'
       yield* unknownFields(main, scheduler, schedulerFields, ['The scheduler', stops])
       for (const { path } of main.items(...scheduler, 'profiles')) {

@@ -1,14 +1,19 @@
 /** Networks that Talos chooses addresses from: `10.0.0.0/8` adds to the choice, `!10.1.0.0/16` takes away. */
 import type { Report } from '../../config/report.ts'
-import { contains, prefixOf } from '../../network-effect/addresses.ts'
+import { contains, type Prefix, prefixOf } from '../../network-effect/addresses.ts'
 import type { Configuration, Hit, RuntimeRule } from '../rule.ts'
 
-/** Lists of networks that the addresses of a component are chosen from. */
-export const chosenFrom = [
-  { path: ['machine', 'kubelet', 'nodeIP', 'validSubnets'], what: 'the kubelet' },
+const ofKubelet = {
+  path: ['machine', 'kubelet', 'nodeIP', 'validSubnets'],
+  what: 'the kubelet',
+} as const
+const ofEtcd = [
   { path: ['cluster', 'etcd', 'advertisedSubnets'], what: 'etcd' },
   { path: ['cluster', 'etcd', 'listenSubnets'], what: 'etcd' },
 ] as const
+
+/** Lists of networks that the addresses of a component are chosen from. Workers have no etcd. */
+export const chosenFrom = ({ isWorker }: Configuration) => [ofKubelet, ...(isWorker ? [] : ofEtcd)]
 
 const isTaken = (text: string): boolean => text.startsWith('!')
 
@@ -75,11 +80,13 @@ export const subnetRules: readonly RuntimeRule[] = [
     id: 'subnets-only-excluded',
     source: `${source}; Talos internal/app/machined/pkg/controllers/k8s/nodeip.go ("no suitable node IP found") and etcd/spec.go`,
     level: 'refuse',
-    *find({ main }) {
+    *find(config) {
       yield* emptyLists(
-        [...chosenFrom, { path: ['cluster', 'etcd', 'subnet'], what: 'etcd' }].map(
-          ({ path, what }) => ({ document: main, path, so: `so that ${what} never starts` }),
-        ),
+        chosenFrom(config).map(({ path, what }) => ({
+          document: config.main,
+          path,
+          so: `so that ${what} never starts`,
+        })),
       )
     },
   },
@@ -88,7 +95,8 @@ export const subnetRules: readonly RuntimeRule[] = [
     source: `${source}; Talos internal/app/machined/pkg/controllers/cluster/local_affiliate.go`,
     level: 'warn',
     *find(config) {
-      yield* emptyLists(endpointsOf(config))
+      // Endpoints that are announced in addition aren't filtered.
+      if (config.of('KubeSpanEndpointsConfig').length === 0) yield* emptyLists(endpointsOf(config))
     },
   },
   {
@@ -97,7 +105,7 @@ export const subnetRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find(config) {
       const lists = [
-        ...chosenFrom.map(({ path }) => ({ document: config.main, path })),
+        ...chosenFrom(config).map(({ path }) => ({ document: config.main, path })),
         ...endpointsOf(config),
       ]
       for (const { document, path } of lists) {
@@ -107,13 +115,20 @@ export const subnetRules: readonly RuntimeRule[] = [
           isOut: isTaken(one.text),
         }))
         for (const [i, one] of items.entries()) {
-          const meets = (other: (typeof items)[number]): boolean =>
-            !other.isOut &&
-            one.network !== undefined &&
-            other.network !== undefined &&
-            (contains(one.network, other.network) || contains(other.network, one.network))
-          const later = items.slice(i + 1).find(meets)
-          if (one.isOut && later !== undefined && !items.slice(0, i).some(meets))
+          const { network } = one
+          if (!one.isOut || network === undefined) continue
+          const added = (others: typeof items, isBack: (other: Prefix) => boolean) =>
+            others.find((o) => !o.isOut && o.network !== undefined && isBack(o.network))
+          const before = added(
+            items.slice(0, i),
+            (other) => contains(network, other) || contains(other, network),
+          )
+          // A smaller network after it is an exception that is meant.
+          const later = added(
+            items.slice(i + 1),
+            (other) => other.length <= network.length && contains(other, network),
+          )
+          if (before === undefined && later !== undefined)
             yield {
               document,
               path: one.path,

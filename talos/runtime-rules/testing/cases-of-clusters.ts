@@ -100,13 +100,13 @@ export const casesOfClusters: Cases = {
       volume('/data/oidc'),
       volume('/srv', '/a', 'scheduler'),
       volume('/var/../etc'),
-      volume('/var/oidc', '/a:/b'),
       volume('', '/a', 'controllerManager'),
     ],
     good: [
       volume('/var/oidc'),
       volume('/etc/kubernetes/audit', '/etc/kubernetes/audit'),
       volume('/usr/share/zoneinfo', '/usr/share/zoneinfo'),
+      volume('/var/oidc', '/a:/b'),
     ],
   },
   'etcd-metrics-port': {
@@ -114,8 +114,14 @@ export const casesOfClusters: Cases = {
       '"http://0.0.0.0:2379"',
       '"http://0.0.0.0:2381,http://127.0.0.1:2380"',
       '["http://[::]:2379/"]',
+      '"http://10.9.0.5:2379"',
     ].map(metrics),
-    good: ['"http://0.0.0.0:2381"', '["http://0.0.0.0:12379"]'].map(metrics),
+    good: [
+      ...['"http://0.0.0.0:2381"', '["http://0.0.0.0:12379"]'].map(metrics),
+      cluster(
+        'etcd: {listenSubnets: [10.8.0.0/24], extraArgs: {listen-metrics-urls: "http://10.9.0.5:2379"}}',
+      ),
+    ],
   },
   'admission-not-enabled': {
     bad: [
@@ -239,7 +245,11 @@ export const casesOfClusters: Cases = {
       endpoints('"!0.0.0.0/0", "!::/0"'),
       'apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: true\nfilters: {endpoints: ["!10.0.0.0/8"]}',
     ],
-    good: [endpoints('0.0.0.0/0, "!192.168.0.0/16", "::/0"'), endpoints('10.0.0.0/8')],
+    good: [
+      endpoints('0.0.0.0/0, "!192.168.0.0/16", "::/0"'),
+      endpoints('10.0.0.0/8'),
+      `${endpoints('"!0.0.0.0/0", "!::/0"')}\n---\napiVersion: v1alpha1\nkind: KubeSpanEndpointsConfig\nextraAnnouncedEndpoints: ["192.0.2.5:51820"]`,
+    ],
   },
   'subnet-excluded-first': {
     bad: [
@@ -251,6 +261,8 @@ export const casesOfClusters: Cases = {
       nodeIp('0.0.0.0/0, "!10.1.0.0/16"'),
       nodeIp('10.0.0.0/8, "!10.1.0.0/16", 10.1.2.0/24'),
       nodeIp('"!fd00::/8", 0.0.0.0/0'),
+      nodeIp('"!10.0.0.0/8", 10.1.0.0/16, 192.168.0.0/16'),
+      nodeIp('"!10.0.0.0/8", 10.0.0.0/16'),
     ],
   },
 }
