@@ -95,7 +95,7 @@ export const volumeRules: readonly InventoryRule[] = [
   {
     id: 'volume-larger-than-disks',
     source:
-      'Talos internal/app/machined/pkg/controllers/block/internal/volumes/provision.go: a disk without room for minSize is left out, and the volume waits',
+      'Talos internal/app/machined/pkg/controllers/block/internal/volumes/disk.go, CheckDiskForProvisioning: a disk without room for minSize is left out, and the volume waits',
     level: 'warn',
     *find(config, inventory) {
       const { disks, server } = inventory

@@ -153,7 +153,7 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
   {
     id: 'volume-of-pod',
     source:
-      'Kubernetes pkg/apis/core/validation/validation.go (v1.35.0), validateHostPathVolumeSource and ValidateVolumeMounts: the kubelet refuses the static pod; containerd internal/cri/opts/spec_linux.go makes the folder of a host, which fails on the read-only root (siderolabs/talos#5132)',
+      'Kubernetes pkg/apis/core/validation/validation.go (v1.35.0), validateHostPathVolumeSource and ValidateVolumeMounts: the kubelet refuses the static pod; containerd internal/cri/opts/spec_linux.go makes the folder of a host, which fails on the read-only root (hpe-storage/csi-driver#379: "failed to mkdir … read-only file system")',
     level: 'refuse',
     *find({ main, isWorker }): Generator<Hit> {
       if (isWorker) return

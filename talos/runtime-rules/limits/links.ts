@@ -62,7 +62,6 @@ export const linkLimitRules: readonly RuntimeRule[] = [
       // The ports may have their aliases there; Talos takes the primary one by its own name only.
       if (config.of('LinkAliasConfig').length > 0) return
       for (const path of config.interfaces()) {
-        if (main.has(...path, 'bond', 'deviceSelectors')) continue
         const names = main.texts(...path, 'bond', 'interfaces').map(({ text }) => text)
         const primary = main.text(...path, 'bond', 'primary')
         if (primary !== '' && names.length > 0 && !names.includes(primary))

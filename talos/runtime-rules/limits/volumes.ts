@@ -107,7 +107,7 @@ export const volumeLimitInventoryRules: readonly InventoryRule[] = [
   },
   {
     id: 'disk-volume-shared',
-    source: `${locate}, CheckDiskForProvisioning: a disk with partitions is not taken whole`,
+    source: `${locate} and disk.go, CheckDiskForProvisioning: a disk with partitions is not taken whole`,
     level: 'warn',
     *find(config, inventory) {
       const owners = new Map<string, string>()
@@ -131,7 +131,7 @@ export const volumeLimitInventoryRules: readonly InventoryRule[] = [
   },
   {
     id: 'volumes-of-one-disk',
-    source: `${locate}, CheckDiskForProvisioning: NotEnoughSpace; the volume waits`,
+    source: `${locate} and disk.go, CheckDiskForProvisioning: NotEnoughSpace; the volume waits`,
     level: 'warn',
     *find(config, inventory) {
       const sums = new Map<string, number>()
