@@ -395,11 +395,11 @@ describe('streams', () => {
             yield {}
           },
         }),
-      100,
+      2_000,
     )
     await expect(Array.fromAsync(client.watch(resources.machineStatus))).rejects.toMatchObject({
       kind: 'timeout',
-      message: 'did not answer within 100 ms',
+      message: 'did not answer within 2 s',
     })
   })
 
