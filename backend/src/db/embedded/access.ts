@@ -22,10 +22,13 @@ export const role = 'steelyard'
 
 const heading = '# Steelyard writes this file at each start.\n'
 
-/** The files' contents (PostgreSQL, "The pg_hba.conf File" and "User Name Maps"). */
+/**
+ * The files' contents (PostgreSQL, "The pg_hba.conf File" and "User Name Maps"). The map comes
+ * before the rule that uses it: a running server that reads the rule alone lets nobody in.
+ */
 const files = (program: string): Record<string, string> => ({
-  'pg_hba.conf': `${heading}local all ${role} peer map=program\n`,
   'pg_ident.conf': `${heading}program "${program.replaceAll('"', '""')}" ${role}\n`,
+  'pg_hba.conf': `${heading}local all ${role} peer map=program\n`,
 })
 
 /**

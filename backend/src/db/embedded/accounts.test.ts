@@ -356,6 +356,14 @@ test('if the socket has to move while Steelyard runs, its connections follow', a
   await one.stop()
 })
 
+test('a start that ends between the two files leaves the map that the rule needs', () => {
+  const folder = temporaryFolder('access')
+  // The rule can't be written.
+  mkdirSync(path.join(folder, 'pg_hba.conf.new'))
+  expect(() => writeAccess(folder, account)).toThrow('pg_hba.conf.new')
+  expect(readdirSync(folder)).toContain('pg_ident.conf')
+})
+
 test('the access of a data folder is written once', () => {
   const folder = temporaryFolder('access')
   expect([writeAccess(folder, account), writeAccess(folder, account)]).toEqual([true, false])
