@@ -36,14 +36,37 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Kubernetes' message in an error response (`Status`, meta/v1). */
-export function messageOf({ bytes }: Reply): string {
+export function messageOf(reply: Reply): string {
+  const body = bodyOf(reply)
+  if (typeof body === 'string') return printable(body.slice(0, 120))
+  return isRecord(body) && typeof body['message'] === 'string' ? printable(body['message']) : ''
+}
+
+/** The body of an error response; its text if it is no JSON. */
+function bodyOf({ bytes }: Reply): unknown {
   const text = bytes.toString('utf8', 0, longestStatus)
   try {
     const body: unknown = JSON.parse(text)
-    return isRecord(body) && typeof body['message'] === 'string' ? printable(body['message']) : ''
+    return typeof body === 'string' ? null : body
   } catch {
-    return printable(text.slice(0, 120))
+    return text
   }
+}
+
+/**
+ * What the budget says that forbids an eviction, or Kubernetes' message: only the cause names the
+ * budget (Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
+ */
+export function budgetOf(reply: Reply): string {
+  const body = bodyOf(reply)
+  const details = isRecord(body) ? body['details'] : undefined
+  const causes = isRecord(details) ? details['causes'] : undefined
+  const cause = (Array.isArray(causes) ? (causes as unknown[]) : []).find(
+    (one) => isRecord(one) && one['reason'] === 'DisruptionBudget',
+  )
+  return isRecord(cause) && typeof cause['message'] === 'string' && cause['message'] !== ''
+    ? printable(cause['message'])
+    : messageOf(reply)
 }
 
 export function refused(reply: Reply): KubernetesError {
@@ -107,6 +130,7 @@ export function readNode(item: unknown): KubernetesNode {
  * requests.
  */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])
+export const isPassing = (status: number): boolean => passingStatuses.has(status)
 
 /** Whether the cluster refused the request permanently. */
 export const isRefusal = (error: unknown): error is KubernetesError =>
@@ -114,7 +138,7 @@ export const isRefusal = (error: unknown): error is KubernetesError =>
   error.status !== undefined &&
   error.status >= 400 &&
   error.status < 500 &&
-  !passingStatuses.has(error.status)
+  !isPassing(error.status)
 
 /**
  * Runs `act` with a total limit of `ms`, so that a cluster that delays every response counts as

@@ -115,6 +115,65 @@ test.each([
   expect(asked.length).toBeLessThan(10)
 })
 
+test('an eviction that a budget forbids says which', async () => {
+  const message = "Cannot evict pod as it would violate the pod's disruption budget."
+  const cause = 'The disruption budget web needs 2 healthy pods and has 2 currently'
+  const causes = [{ reason: 'DisruptionBudget', message: cause }]
+  answer = json({ kind: 'Status', message, details: { causes } }, 429)
+  expect(await api.evict('shop', 'web-0', signal)).toEqual({ blocked: cause })
+  answer = json({ kind: 'Status', message }, 429)
+  expect(await api.evict('shop', 'web-0', signal)).toEqual({ blocked: message })
+  answer = json('"', 429)
+  expect(await api.evict('shop', 'web-0', signal)).toEqual({
+    blocked: 'a PodDisruptionBudget forbids it',
+  })
+})
+
+test.each([401, 429, 500])(
+  'an answer %i of one control plane is not that of the others',
+  async (status) => {
+    const both = kubernetes(
+      [
+        { name: 'alpha', address },
+        { name: 'beta', address },
+      ],
+      { ...client, ca: authority.crt },
+      { dial: { check: () => ({ ok: true }) }, read: reader() },
+    )
+    answer = (request, reply) =>
+      asked.length % 2 === 1
+        ? json({ message: 'its clock is wrong' }, status)(request, reply)
+        : json({ kind: 'Node' })(request, reply)
+    expect(await both.get('/x', signal)).toEqual({ kind: 'Node' })
+    expect(asked).toHaveLength(2)
+    // The one that answered is asked first.
+    answer = json({ kind: 'Node' })
+    await both.get('/x', signal)
+    expect(asked).toHaveLength(3)
+    answer = json({ message: 'no' }, status)
+    await expect(both.get('/x', signal)).rejects.toMatchObject({ status })
+    expect(asked).toHaveLength(5)
+  },
+)
+
+test.each([
+  ['expired', 7_200_000, address, /expired or not valid yet: its clock/],
+  ['of a later time', -7_200_000, address, /expired or not valid yet/],
+  ['for another address', 0, '127.9.9.9', /other addresses$/],
+])('a certificate that is %s is said to be that', async (_what, ageMs, to, said) => {
+  const shown = await issueCertificate(authority, {
+    kind: 'p256',
+    subject: { commonName: 'test' },
+    usages: ['server'],
+    names: { addresses: [to] },
+    now: new Date(Date.now() - ageMs),
+    lifetimeMs: 3_600_000,
+  })
+  server.setSecureContext({ key: shown.key, cert: shown.crt, ca: authority.crt })
+  await expect(api.get('/x', signal)).rejects.toThrow(said)
+  server.setSecureContext({ key: ours.key, cert: ours.crt, ca: authority.crt })
+})
+
 test('a response that does not end is aborted', async () => {
   answer = (_, reply) => {
     reply.on('error', () => undefined)

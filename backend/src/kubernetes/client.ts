@@ -22,7 +22,8 @@ import {
   readPage,
   type KubernetesNode,
   readNode,
-  messageOf,
+  budgetOf,
+  isPassing,
 } from './answers.ts'
 
 export const kubernetesPort = 6443
@@ -113,8 +114,9 @@ export function kubernetes(
   }
 
   /**
-   * Calls control planes in turn until one responds with anything but a server error. @throws
-   * KubernetesError unless the response has an expected status
+   * Calls control planes in turn until one responds with anything but a server error or a refusal
+   * that another may not share, such as one whose clock is wrong. @throws KubernetesError unless the
+   * response has an expected status
    */
   const any = async (
     call: Call,
@@ -135,10 +137,12 @@ export function kubernetes(
             : new KubernetesError(String(error))
         continue
       }
-      if (reply.status < 500) first = at
-      if (expected.includes(reply.status)) return reply
+      const isExpected = expected.includes(reply.status)
+      const isFinal = isExpected || (reply.status < 500 && !isPassing(reply.status))
+      if (isFinal) first = at
+      if (isExpected) return reply
       last = refused(reply)
-      if (reply.status < 500) break
+      if (isFinal) break
     }
     throw last
   }
@@ -246,7 +250,7 @@ export function kubernetes(
         signal,
       )
       if (reply.status === 429)
-        return { blocked: messageOf(reply) || 'a PodDisruptionBudget forbids it' }
+        return { blocked: budgetOf(reply) || 'a PodDisruptionBudget forbids it' }
       return reply.status === 404 ? 'gone' : 'evicted'
     },
     /**
@@ -414,7 +418,11 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   if (code === 'ECONNREFUSED') return 'connection refused'
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the server'
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost'
-  if (/CERT|SIGNED|VERIFY|ALTNAME/.test(code))
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'the certificate of the API server is expired or not valid yet: its clock and ours differ, or nothing has renewed it'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'the certificate of the API server is for other addresses'
+  if (/CERT|SIGNED|VERIFY/.test(code))
     return 'the API server shows a certificate that this cluster did not sign'
   if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO')
     return 'the response is not from a Kubernetes API'

@@ -13,7 +13,7 @@ const mostBudgets = 1_000
 /** How many servers are asked for at once. */
 const atOnce = 8
 
-interface Budget {
+export interface Budget {
   readonly namespace: string
   readonly name: string
   readonly allows: number
@@ -23,7 +23,7 @@ interface Budget {
   readonly selects: (labels: DrainablePod['labels']) => boolean
 }
 
-type Pod = DrainablePod & { readonly node: string }
+export type Pod = DrainablePod & { readonly node: string }
 
 /**
  * A label selector (Kubernetes, "Labels and Selectors"). One without conditions selects every pod,
@@ -71,21 +71,40 @@ function budgetOf(object: unknown): Budget | undefined {
 
 const podName = ({ namespace, name }: DrainablePod): string => printable(`${namespace}/${name}`)
 
+const keeps = (budget: Budget, { isEnding, namespace, labels }: Pod): boolean =>
+  !isEnding && namespace === budget.namespace && budget.selects(labels)
+const otherwise = (nodes: readonly string[]): string =>
+  `Otherwise the drain of ${listed([...new Set(nodes)])} waits, and the change stops there after 20 minutes`
+
+/**
+ * Pods that several budgets select, which Kubernetes never evicts (`pkg/registry/core/pod/storage/
+ * eviction.go`), one sentence for each set of budgets.
+ */
+export function aboutSeveral(budgets: readonly Budget[], pods: readonly Pod[]): string[] {
+  const chosen = pods.flatMap((pod) => {
+    const own = budgets.filter((budget) => keeps(budget, pod)).map(({ name }) => name)
+    const title = printable(`${listed(own.toSorted())} of ${pod.namespace}`)
+    return own.length > 1 ? [{ pod, title }] : []
+  })
+  return [...Map.groupBy(chosen, ({ title }) => title)].map(([title, all]) => {
+    const names = listed(
+      all.map(({ pod }) => podName(pod)),
+      6,
+    )
+    return `Kubernetes moves no pod that several disruption budgets select: ${title} select ${names}. Let each pod have one budget first. ${otherwise(all.map(({ pod }) => pod.node))}`
+  })
+}
+
 /** A budget that allows no eviction now, with the pods that it keeps on servers of the plan. */
 function aboutBudget(budget: Budget, pods: readonly Pod[]): string[] {
-  const kept = pods.filter(
-    (p) => !p.isEnding && p.namespace === budget.namespace && budget.selects(p.labels),
-  )
+  const kept = pods.filter((p) => keeps(budget, p))
   if (budget.allows > 0 || kept.length === 0) return []
   const title = printable(`${budget.namespace}/${budget.name}`)
   const why =
     budget.wanted >= budget.expected
       ? `never allows one of its ${counted(budget.expected, 'pod')} to be moved: change the budget first`
       : 'allows no pod to be moved at the moment: see that its pods become healthy'
-  const where = listed([...new Set(kept.map((p) => p.node))])
-  return [
-    `The disruption budget ${title} ${why}. Otherwise the drain of ${where} waits, and the change stops there after 20 minutes`,
-  ]
+  return [`The disruption budget ${title} ${why}. ${otherwise(kept.map((p) => p.node))}`]
 }
 
 async function podsOn(view: ChangeView, nodes: readonly string[]): Promise<Pod[]> {
@@ -125,6 +144,7 @@ export async function drainOutlook(
     return {
       checks: [],
       warnings: [
+        ...aboutSeveral(budgets, pods),
         ...budgets.flatMap((budget) => aboutBudget(budget, pods)),
         ...(bare.length === 0
           ? []

@@ -2,7 +2,8 @@
  * Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the
  * PodDisruptionBudgets (Kubernetes, "API-initiated eviction").
  */
-import { isRecord, printable } from '../../../../kubernetes/answers.ts'
+import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
+import type { Kubernetes } from '../../../../kubernetes/client.ts'
 import { sentenceOf } from '../../control-planes/judge.ts'
 import { kubeletNow } from '../../control-planes/read.ts'
 import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
@@ -18,7 +19,7 @@ import {
 } from '../frame.ts'
 
 const mostPods = 10_000
-/** How many pods are evicted at once. */
+/** How many pods are evicted in one pass. */
 const evictionsAtOnce = 8
 
 export interface DrainablePod {
@@ -69,6 +70,43 @@ export async function podsToDrain(
   return (await api.list('/api/v1/pods', options, signal)) ?? []
 }
 
+/**
+ * Evicts the first of these pods that can be evicted, and returns why others can't. Each pod is
+ * tried, because the one that is blocked may wait for a later one: a budget of a storage system
+ * opens once the pods that use its volumes have gone. @throws KubernetesError if the API server does
+ * not answer
+ */
+export async function evictSome(
+  api: Pick<Kubernetes, 'evict'>,
+  pods: readonly Pick<DrainablePod, 'namespace' | 'name'>[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const blocked: string[] = []
+  let evicted = 0
+  for (const { namespace, name } of pods) {
+    if (evicted === evictionsAtOnce) break
+    const why = await whyNotEvicted(api, { namespace, name }, signal)
+    if (why === null) evicted++
+    else blocked.push(`${namespace}/${name} can't be moved: ${why}`)
+  }
+  return blocked
+}
+
+/** What is refused for one pod, by an admission webhook for example, says nothing about others. */
+async function whyNotEvicted(
+  api: Pick<Kubernetes, 'evict'>,
+  { namespace, name }: Pick<DrainablePod, 'namespace' | 'name'>,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const result = await api.evict(namespace, name, signal)
+    return result === 'evicted' || result === 'gone' ? null : result.blocked
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.status === undefined) throw error
+    return error.message
+  }
+}
+
 /** Step `drain/<node id>`: cordons the node and evicts its pods until none are left. */
 export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
@@ -89,12 +127,11 @@ export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepR
     )
   const pods = await podsToDrain(turn, name, signal)
   if (pods.length === 0) return 'done'
-  const blocked: string[] = []
-  for (const pod of pods.filter((p) => !p.isEnding).slice(0, evictionsAtOnce)) {
-    const result = await api.evict(pod.namespace, pod.name, signal)
-    if (result !== 'evicted' && result !== 'gone')
-      blocked.push(`${pod.namespace}/${pod.name} can't be moved: ${result.blocked}`)
-  }
+  const blocked = await evictSome(
+    api,
+    pods.filter((p) => !p.isEnding),
+    signal,
+  )
   if (blocked.length > 0) return { waiting: printableList(blocked), againMs: 2_000, isSafe: true }
   return {
     waiting: `Waits for ${printableList(pods.map((p) => `${p.namespace}/${p.name}`))} to end on ${name}`,
