@@ -63,13 +63,19 @@ export function readHeader<Column extends string>(
   return troubles.length > 0 ? { troubles } : { columns }
 }
 
-/** A row with a cell for each column of the header, trimmed; or why it can't be read. */
+/**
+ * A row with a cell for each column of the header, trimmed; or why it can't be read. The last cells
+ * may be missing, because Excel leaves them out where they are empty in many rows. A row that ends
+ * before a required column is cut off.
+ */
 export function cellsOf<Column extends string>(
   { cells }: CsvRecord,
   columns: readonly Column[],
+  { required }: Pick<Columns<Column>, 'required'>,
 ): ReadonlyMap<Column, string> | string {
-  return cells.length === columns.length
-    ? new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
+  const fewest = Math.max(...required.map((column) => columns.indexOf(column))) + 1
+  return cells.length <= columns.length && cells.length >= fewest
+    ? new Map(columns.map((column, i) => [column, (cells[i] ?? '').trim()]))
     : `The header has ${columns.length} columns, this line has ${cells.length}`
 }
 

@@ -115,7 +115,7 @@ export function rowReader({ servers, racks, datacenters }: Known) {
     const troubles: Trouble<Column>[] = []
     const wrong = (column: Column | null, message: string) =>
       void troubles.push({ column, message })
-    const given = cellsOf(record, columns)
+    const given = cellsOf(record, columns, fileColumns)
     if (typeof given === 'string') {
       wrong(null, given)
       return { line, name: '', server: null, rack: null, place: null, troubles }

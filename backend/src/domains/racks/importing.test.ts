@@ -62,7 +62,8 @@ test('servers are placed from a file, and missing racks are added', async () => 
   const csv = lines(
     'server,rack,rack_units,unit,height,face,datacenter',
     'file-a,F-1,48,10,2,front,',
-    'file-b,f-1,,12,,,',
+    // Excel leaves out empty cells at the end of lines.
+    'file-b,f-1,,12',
     ',F-2,,,,,PL-POZ-1',
   )
   const plan = await bring(csv, true)
@@ -223,6 +224,7 @@ test('every other problem is reported with its line and column', async () => {
         'found,,,,,3,,',
         'found,no-such-serial,,P-1,,3,,',
         'found,,,P-1',
+        'found,,PL-POZ-1',
         `found,,,${'x'.repeat(41)},,1,1,`,
         ',,PL-POZ-1,P-1,,4,,',
       ),
@@ -240,9 +242,10 @@ test('every other problem is reported with its line and column', async () => {
     '12 face: Enter both, front, rear',
     '13 unit: A server in no rack has no unit. Name its rack, or leave the cell empty',
     expect.stringMatching(/^14 serial: The server with the name found has the serial number /),
-    '15 -: The header has 8 columns, this line has 4',
-    '16 rack: The name of a rack has at most 40 characters',
-    '17 unit: A row without a server has no unit',
+    '15 unit: Enter the lowest unit that the server takes',
+    '16 -: The header has 8 columns, this line has 3',
+    '17 rack: The name of a rack has at most 40 characters',
+    '18 unit: A row without a server has no unit',
   ])
   expect(await problems('server,place\nfound,1\n')).toEqual([
     '1 -: There is no column "place". Columns are id, server, serial, datacenter, rack, rack_units, unit, height, face, bay',

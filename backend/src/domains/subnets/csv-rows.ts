@@ -69,7 +69,7 @@ export function readRow(record: CsvRecord, columns: readonly Column[], known: Kn
   const troubles: Trouble<Column>[] = []
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
   const { line } = record
-  const given = cellsOf(record, columns)
+  const given = cellsOf(record, columns, subnetColumns)
   if (typeof given === 'string') {
     wrong(null, given)
     return { line, before: null, wanted: null, name: null, place: null, troubles }

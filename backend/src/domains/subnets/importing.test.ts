@@ -106,6 +106,8 @@ test('importing an export changes nothing', async () => {
     text,
     `\u{FEFF}${text}`,
     text.replaceAll('\r\n', '\n'),
+    // Excel leaves out empty cells at the end of lines.
+    text.replaceAll(/,+(?=\r\n)/g, ''),
     text
       .split('\r\n')
       .map((l) =>
