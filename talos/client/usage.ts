@@ -26,9 +26,11 @@ export interface Usage {
 const sectorBytes = 512
 /**
  * Names of physical links, as udev gives them (systemd.net-naming-scheme): `eno1`, `enp5s0`, `eth0`,
- * `ib0`. VLANs, bonds, bridges and the links of pods carry the same bytes once more.
+ * `ib0`, `enP2p33s0` in another PCI domain, `enX0` in Xen. VLANs, bonds, bridges and the links of
+ * pods carry the same bytes once more.
  */
-const physicalLink = /^(?:en|eth|ib)[a-z0-9]+$/
+const physicalLink = /^(?:en|eth|ib)[A-Za-z0-9]+$/
+export const isPhysicalLink = (name: string): boolean => physicalLink.test(name)
 /** Whole disks: neither partitions nor devices that are made of other disks. */
 const wholeDisk = /^(?:nvme\d+n\d+|[shv]d[a-z]+|xvd[a-z]+|mmcblk\d+)$/
 
@@ -51,7 +53,7 @@ export const usageCalls = (connection: CallContext) => ({
       wholeDisk.test(d.name),
     )
     const physical = one(links.messages, machine.networkDeviceStats.name).devices.filter((d) =>
-      physicalLink.test(d.name),
+      isPhysicalLink(d.name),
     )
     const idle = (cpuTotal?.idle ?? 0) + (cpuTotal?.iowait ?? 0)
     // Guests' time is part of `user` and `nice` already (Linux, proc_stat(5)).
