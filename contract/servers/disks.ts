@@ -87,6 +87,13 @@ export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string =>
 export const isBlank = (disk: Pick<DiskFacts, 'content'>): boolean =>
   disk.content === emptyContent || disk.content === wipedContent
 
+/**
+ * The RAID that uses the disk while the machine runs, `md127`; null if none does. A disk in use can't
+ * be written to by Talos's installer (siderolabs/talos#14399).
+ */
+export const arrayOn = ({ content }: Pick<DiskFacts, 'content'>): string | null =>
+  /(?:^part of|, in use by) (md\d+)/.exec(content ?? '')?.[1] ?? null
+
 /** Path of a disk, `/dev/nvme0n1`, from its id `nvme0n1` or its path. */
 export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
 
@@ -134,7 +141,7 @@ const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
 
 /**
  * Disks on which Talos can be installed, the default first: fixed disks before others, empty disks
- * before those with content, then by size.
+ * before those with content, those in use last, then by size.
  */
 export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
   withoutPaths(disks)
@@ -143,6 +150,7 @@ export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
       (a, b) =>
         Number(notByDefault(a) !== null) - Number(notByDefault(b) !== null) ||
         Number(mustBeConfirmed(a)) - Number(mustBeConfirmed(b)) ||
+        Number(arrayOn(a) !== null) - Number(arrayOn(b) !== null) ||
         (a.size ?? 0) - (b.size ?? 0) ||
         (a.id < b.id ? -1 : 1),
     )

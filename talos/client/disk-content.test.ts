@@ -94,6 +94,30 @@ test('a RAID member isn’t shown as empty, even if no content was found on it',
   )
 })
 
+test('a disk says which RAID has it or one of its partitions, and not which mapped volumes have it', () => {
+  const raid = [
+    disk('sda', 'linux_raid_member', 'nas:0'),
+    disk('sdb', 'gpt'),
+    part('sdb', 1, 'linux_raid_member', 'nas:1'),
+    disk('sdc', 'lvm2-pv'),
+    disk('sdd', 'gpt'),
+    part('sdd', 1, 'xfs', '', 'META'),
+    part('sdd', 2, 'luks', '', 'STATE'),
+  ]
+  const devices = [
+    { id: 'md127', parts: ['sda'] },
+    { id: 'md126', parts: ['sdb1'] },
+    { id: 'dm-0', parts: ['sdc'] },
+    { id: 'dm-1', parts: ['sdd'] },
+  ]
+  expect([...contentsOf(raid, devices).values()]).toEqual([
+    'member of a Linux RAID "nas:0", in use by md127',
+    '1 partition: 1 member of a Linux RAID "nas:1", in use by md126',
+    'LVM physical volume',
+    'Talos',
+  ])
+})
+
 test('a disk that Talos doesn’t report isn’t shown as empty', () => {
   expect(contentsOf([], []).get('sda')).toBeUndefined()
 })

@@ -85,12 +85,26 @@ function partitionText({ partition, kind, label, partitionLabel }: Volume): stri
 const isWithoutTable = (disk: Volume, partitions: readonly Volume[]): boolean =>
   disk.kind === '' && partitions.every((p) => p.partition === 0)
 
+/** The kernel's name of a RAID of disks. */
+const isArray = /^md\d/
+
 function contentOf(
   disk: Volume,
   partitions: readonly Volume[],
   assembled: readonly string[],
   hadTalos: boolean,
 ): string {
+  const what = foundOn(disk, partitions, hadTalos)
+  const inOrder = assembled.toSorted().slice(0, mostNamed)
+  if (what === nothing) return inOrder.length === 0 ? what : `part of ${inOrder.join(', ')}`
+  // Mapped volumes come and go while a server runs: of LVM, and of Talos's own encrypted ones.
+  const arrays = inOrder.filter((id) => isArray.test(id))
+  return arrays.length === 0 || what === talosContent || what === wiped
+    ? what
+    : `${what}, in use by ${arrays.join(', ')}`
+}
+
+function foundOn(disk: Volume, partitions: readonly Volume[], hadTalos: boolean): string {
   if (partitions.length > 0) {
     const withoutTable = isWithoutTable(disk, partitions)
     if (withoutTable && hadTalos) return wiped
@@ -104,9 +118,7 @@ function contentOf(
   }
   if (disk.kind === 'gpt' || disk.kind === 'dos' || disk.kind === 'mbr')
     return `${words[disk.kind]} without partitions`
-  if (disk.kind !== '') return labelled(words[disk.kind] ?? disk.kind, disk.label)
-  if (assembled.length > 0) return `part of ${assembled.toSorted().slice(0, mostNamed).join(', ')}`
-  return nothing
+  return disk.kind === '' ? nothing : labelled(words[disk.kind] ?? disk.kind, disk.label)
 }
 
 /**
@@ -128,14 +140,10 @@ export function contentsOf(
   return new Map(
     volumes
       .filter((v) => !v.isPartition)
-      .map((v) => [
-        v.id,
-        contentOf(
-          v,
-          partitions.get(v.id) ?? [],
-          assembled.get(v.id) ?? [],
-          v.id === formerSystemDisk,
-        ),
-      ]),
+      .map((v) => {
+        const own = partitions.get(v.id) ?? []
+        const users = new Set([v, ...own].flatMap(({ id }) => assembled.get(id) ?? []))
+        return [v.id, contentOf(v, own, [...users], v.id === formerSystemDisk)]
+      }),
   )
 }

@@ -101,7 +101,9 @@ test('a RAID is created of the members that its document selects, grows with the
     metadata: '1.0',
     syncAction: 'idle',
   })
-  expect(await contentOf(client, 'nvme1n1')).toBe('member of a Linux RAID "talos:data"')
+  expect(await contentOf(client, 'nvme1n1')).toBe(
+    'member of a Linux RAID "talos:data", in use by md0',
+  )
 
   // So slow that the new member cannot have its data before the test looks.
   machine.plan.slowness = 300
@@ -129,7 +131,9 @@ test('a RAID stays without its document, refuses wipes of its members, and is re
   await apply(array(among('nvme1n1', 'nvme2n1')))
   await apply()
   expect(await arraysOf(client)).toEqual([])
-  expect(await contentOf(client, 'nvme1n1')).toBe('member of a Linux RAID "talos:data"')
+  expect(await contentOf(client, 'nvme1n1')).toBe(
+    'member of a Linux RAID "talos:data", in use by md0',
+  )
   const wipe = (device: string, skipSecondaryCheck = false) =>
     disks.blockDeviceWipe({ devices: [{ device, skipSecondaryCheck }] })
   await expect(wipe('nvme1n1')).rejects.toMatchObject({

@@ -262,6 +262,22 @@ test('if Talos is installed already, its disk stays the install disk', () => {
   ])
 })
 
+test('an install disk that a RAID uses is warned of', () => {
+  const [nvme, sda] = candidate(1).disks
+  const content = 'member of a Linux RAID "nas:0", in use by md127'
+  const taken = candidate(1, { disks: [{ ...nvme!, content }] })
+  expect(judge(asked(['control_plane']), around([taken])).warningsOf.get(taken.id)).toEqual([
+    "/dev/nvme0n1 is in use by the RAID md127, and Talos can't be installed on a disk in use. Choose another disk, or take the RAID apart first: talosctl wipe md /dev/md127 --insecure --nodes 10.1.2.1 (since Talos 1.14)",
+  ])
+  const both = candidate(1, {
+    disks: [
+      { ...nvme!, size: sda!.size!, content: 'xfs' },
+      { ...sda!, content: `x, in use by md1` },
+    ],
+  })
+  expect(defaultInstallDisk(both, [])).toBe('/dev/nvme0n1')
+})
+
 test('a disk is chosen by id or path; a missing disk is refused with one error that lists the existing disks', () => {
   const ask = (disk: string) =>
     z.parse(NewCluster, {

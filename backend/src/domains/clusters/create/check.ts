@@ -12,6 +12,7 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { roomProblem } from '#contract/clusters/network-rules.ts'
 import {
+  arrayOn,
   type ChosenDisks,
   defaultInstallDisk as defaultOf,
   isSameDisk,
@@ -246,6 +247,7 @@ export function judgeServers(
       ...(c.system_disk === null
         ? []
         : [`Talos is installed on ${c.system_disk} already; it is kept`]),
+      ...inUseWarning(c, disk),
       ...(c.failed_installs === null ? [] : [failedInstallsSaid(c.failed_installs)]),
     ])
     chosen.push({
@@ -265,6 +267,17 @@ export function judgeServers(
       message: `${counted(chosen.length, 'server')} can join`,
     })
   return chosen
+}
+
+/** A warning about an install disk that a RAID uses, which would make the installation fail. */
+function inUseWarning(c: ServerFacts, device: string): string[] {
+  const chosen = c.disks.find((d) => d.device === device)
+  const array = chosen && c.system_disk !== device ? arrayOn(chosen) : null
+  return array === null
+    ? []
+    : [
+        `${device} is in use by the RAID ${array}, and Talos can't be installed on a disk in use. Choose another disk, or take the RAID apart first: talosctl wipe md /dev/${array} --insecure --nodes ${c.address} (since Talos 1.14)`,
+      ]
 }
 
 /** Problems of the chosen disks, beyond the eligibility check of the install disk. */
