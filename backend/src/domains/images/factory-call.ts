@@ -59,6 +59,8 @@ interface Question {
 interface Answered {
   readonly json: unknown
   readonly simulated: boolean
+  /** When the answer was last changed, in ms since 1970; null if the server does not tell. */
+  readonly modifiedMs: number | null
 }
 
 const mostWords = 200
@@ -199,7 +201,12 @@ export function factoryCalls(
       const json = isText
         ? new TextDecoder('utf-8', { fatal: true }).decode(bytes)
         : await readJson(read, sentBy(url), bytes)
-      return { json, simulated: (answer.headers['x-simulated'] ?? '') !== '' }
+      const modifiedMs = Date.parse(answer.headers['last-modified'] ?? '')
+      return {
+        json,
+        simulated: (answer.headers['x-simulated'] ?? '') !== '',
+        modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
+      }
     } catch {
       throw unreachable(`sent an invalid response: not ${isText ? 'text' : 'JSON'}`)
     }

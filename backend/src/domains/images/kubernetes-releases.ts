@@ -1,6 +1,8 @@
 /**
  * The newest patch release of each Kubernetes minor, from Kubernetes' own list: one short text for
- * each minor, `stable-1.36.txt`. Without an answer the shipped versions stay in use.
+ * each minor, `stable-1.36.txt`. Without an answer the shipped versions stay in use. A release is
+ * offered some days after it is out, because the kubelet's image, which Talos's makers build, comes
+ * later (siderolabs/talos#13835): a cluster of that version would never be ready.
  */
 import * as z from 'zod/mini'
 import { minors } from '#talos/versions.ts'
@@ -12,6 +14,8 @@ const keepMs = 6 * 3_600_000
 /** Pause after a call that got no answer. */
 const againMs = 15 * 60_000
 const mostBytes = 64
+/** So long after a release its kubelet's image is expected to exist, in ms. */
+const settlesMs = 7 * 24 * 3_600_000
 
 const limits: CallLimits = {
   callMs: 5_000,
@@ -47,12 +51,13 @@ export function kubernetesReleases({ clock, log, read, url }: ReleaseParts) {
 
   const askOne = async (minor: number): Promise<void> => {
     const path = `/stable-1.${minor}.txt`
-    const { json } = await call({ path, status: 200, mostBytes, isText: true })
+    const { json, modifiedMs } = await call({ path, status: 200, mostBytes, isText: true })
     const text = z.safeParse(Release, json)
     const version = text.success ? text.data.trim().slice(1) : ''
     if (!version.startsWith(`1.${minor}.`))
       throw new FactoryError('unreachable', `${url}${path} does not name a release of 1.${minor}`)
-    found.set(minor, version)
+    // The text is written with each release.
+    if (modifiedMs === null || clock.now() - modifiedMs >= settlesMs) found.set(minor, version)
   }
 
   const askAll = async (): Promise<void> => {
@@ -66,7 +71,7 @@ export function kubernetesReleases({ clock, log, read, url }: ReleaseParts) {
   const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
   return {
-    /** `1.36.5`; undefined if it isn't known. */
+    /** `1.36.5`; undefined if none is known that has been out for some days. */
     newest: (minor: number): string | undefined => found.get(minor),
     /** Looks the releases up if they are old. Waits `mostMs` at most, and never throws. */
     async refresh(mostMs: number): Promise<void> {

@@ -146,6 +146,25 @@ describe('the offered versions', () => {
     expect(asked.length).toBeGreaterThan(calls)
   })
 
+  test('a patch release of Kubernetes is offered after a week, when its kubelet has an image', async () => {
+    const out = at - 6 * 24 * 3_600_000
+    let patch = 19
+    const { url } = await beside((_, response) =>
+      response
+        .writeHead(200, { 'last-modified': new Date(out).toUTCString() })
+        .end(`v1.36.${patch}\n`),
+    )
+    const { offered, clock } = await beside(['v1.13.9'], at, url)
+    const newest = async () => (await offered.list({})).items[0]!.kubernetes_versions[0]
+    expect(await newest()).toBe('1.36.5')
+    clock.advance(2 * 24 * 3_600_000)
+    expect(await newest()).toBe('1.36.19')
+    patch = 20
+    clock.jump(-2 * 24 * 3_600_000)
+    clock.advance(7 * 3_600_000)
+    expect(await newest()).toBe('1.36.19')
+  })
+
   test('prereleases are sorted by number, before their release', () => {
     const sorted = [
       'v1.13.0-alpha.1',
