@@ -11,9 +11,6 @@ const backend = await startBackend()
 const { db } = backend.platform
 const { listed } = backend.domains.servers
 
-const middle = (all: readonly number[]): number =>
-  all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]!
-
 test('filtering 10,000 servers by label costs at most 1.3 times as much as by datacenter', async () => {
   await sql`insert into datacenter (country_code, city_code, city_name, index, certifications, created_at, updated_at)
     values ('PL', 'POZ', 'Poznań', 1, '{}', now(), now()), ('DE', 'FRA', 'Frankfurt', 1, '{}', now(), now())`.execute(
@@ -37,16 +34,16 @@ test('filtering 10,000 servers by label costs at most 1.3 times as much as by da
     // again, before the clock runs.
     await sql`update server set version = version + 1 where id = ${id}`.execute(db)
     await listed.page({ fields: 'list', page: 1, per_page: 1 })
-    const began = process.cpuUsage()
+    const began = performance.now()
     const { bytes } = await listed.page({
       fields: 'list',
       page: 1,
       per_page: 100,
       ...filters[by],
     })
-    const { user } = process.cpuUsage(began)
+    const took = performance.now() - began
     expect(bytes.subarray(-20).toString()).toContain(`"total":${servers / 2}}`)
-    return user / 1000
+    return took
   }
   // In turns, each first in every other round, so that both see the same load of the machine. The
   // first rounds read the servers and compile the code.
@@ -57,7 +54,8 @@ test('filtering 10,000 servers by label costs at most 1.3 times as much as by da
       const one = await cost(by)
       if (round >= 0) ms[by].push(one)
     }
-  const [byDatacenter, byLabel] = [middle(ms.datacenter), middle(ms.label)]
+  // The fastest rounds: what another program interrupts, or takes the caches of, measures that.
+  const [byDatacenter, byLabel] = [Math.min(...ms.datacenter), Math.min(...ms.label)]
   process.stdout.write(
     `10,000 servers by datacenter ${byDatacenter.toFixed(2)} ms, by label ${byLabel.toFixed(2)} ms\n`,
   )
