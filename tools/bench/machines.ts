@@ -41,8 +41,8 @@ interface Options {
 
 /** Budgets by number of servers. Other numbers of servers have no budget. */
 export const bars: Readonly<Record<number, { memory: string; processor: string }>> = {
-  1000: { memory: 'at most 150 MB', processor: 'at most 3 %' },
-  10_000: { memory: 'at most 250 MB', processor: 'at most 20 %' },
+  1000: { memory: 'at most 250 MB', processor: 'at most 3 %' },
+  10_000: { memory: 'at most 400 MB', processor: 'at most 20 %' },
 }
 /** Each checkout is started this often, in turns with the other one. */
 const starts = 7
@@ -87,9 +87,9 @@ type Idle = Pick<Measured, 'registration' | 'processor' | 'memory' | 'mostMemory
 const shares: Readonly<
   Record<number, Partial<Record<'registration' | 'processor' | 'memory' | 'start', number>>>
 > = {
-  1000: { memory: 150 / 430, processor: 3 / 6 },
+  1000: { memory: 250 / 430, processor: 3 / 6 },
   10_000: {
-    memory: 250 / 555,
+    memory: 400 / 555,
     processor: 20 / 24,
     start: (0.7 + 0.05) / (1.1 + 0.23),
     registration: 60 / 166,
