@@ -132,6 +132,33 @@ export const componentConfigRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'serving-certificate',
+    source:
+      'Kubernetes, "TLS bootstrapping": requests of kubernetes.io/kubelet-serving are never approved automatically; siderolabs/talos#6736 and #7317: without the certificate Talos sees no static pods',
+    level: 'warn',
+    *find({ main }) {
+      const kubelet = ['machine', 'kubelet']
+      const ways = [
+        [...kubelet, 'extraArgs', 'rotate-server-certificates'],
+        [...kubelet, 'extraConfig', 'serverTLSBootstrap'],
+      ]
+      const hasApprover = [
+        ...main.texts('cluster', 'extraManifests').map(({ text }) => text),
+        ...main
+          .items('cluster', 'inlineManifests')
+          .map(({ path }) => main.text(...path, 'contents')),
+      ].some((text) => /approver/i.test(text))
+      for (const path of ways)
+        if (!hasApprover && main.text(...path) === 'true')
+          yield {
+            document: main,
+            path,
+            sentence:
+              'Kubernetes does not approve the certificate that the kubelet then asks for: run an approver, such as kubelet-serving-cert-approver, in the cluster first. Without it, logs, exec and metrics of the pods fail, and a control plane may not come up after a restart',
+          }
+    },
+  },
+  {
     id: 'static-pod-name',
     source:
       'Talos internal/app/machined/pkg/controllers/k8s/static_pod_config.go: "name is missing in static pod metadata" stops all static pods of the configuration',

@@ -76,6 +76,22 @@ export const casesOfConfigs: Cases = {
     ),
     good: [kubelet('registerWithFQDN: false')],
   },
+  'serving-certificate': {
+    bad: [
+      'extraArgs: {rotate-server-certificates: true}',
+      'extraArgs: {rotate-server-certificates: "true"}',
+      'extraConfig: {serverTLSBootstrap: true}',
+    ].map(kubelet),
+    good: [
+      kubelet('extraArgs: {rotate-server-certificates: false}'),
+      ...[
+        'extraManifests: ["https://example.org/kubelet-serving-cert-approver/ha-install.yaml"]',
+        'inlineManifests: [{name: csr, contents: "kind: Deployment, name: kubelet-csr-approver"}]',
+      ].map(
+        (more) => `${kubelet('extraArgs: {rotate-server-certificates: true}')}\n${cluster(more)}`,
+      ),
+    ],
+  },
   'static-pod-name': {
     bad: [
       pods(pod('')),

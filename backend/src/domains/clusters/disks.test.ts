@@ -132,6 +132,21 @@ describe('the check right before wiping', () => {
     ).toBeNull()
   })
 
+  test('a RAID may have another number after a restart', () => {
+    const ofRaid = (array: string) =>
+      told('sdb', `member of a Linux RAID "nas:0"${array}`, { serial: 'S-sdb' })
+    const raid = { ...ofRaid(', in use by md127'), device: '/dev/sdb', system: false }
+    const chosenRaid = {
+      ...agreed,
+      agreed_disks: agreedOf([planned[0]!, raid], ['/dev/sda', '/dev/sdb']),
+    }
+    for (const array of [', in use by md127', ', in use by md126', ''])
+      expect(wipeProblem(chosenRaid, [told('sda', 'empty'), ofRaid(array)], first)).toBeNull()
+    expect(
+      wipeProblem(chosenRaid, [told('sda', 'empty'), told('sdb', 'xfs, in use by md127')], first),
+    ).toContain('it holds xfs, in use by md127')
+  })
+
   test('a disk with other content is not wiped', () => {
     expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
       '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was empty when the wipe was confirmed. Nothing was wiped: retry and confirm the disk, empty it and retry, or replace the server',

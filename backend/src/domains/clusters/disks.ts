@@ -138,6 +138,9 @@ const devicesOf = (chosen: Chosen, { isInstalled, isAgain }: Wiping): readonly s
   ...(isAgain ? [] : chosen.workload_disks),
 ]
 
+/** A content without the RAIDs that have the disk in use: their numbers may change at each boot. */
+const apart = (content: string): string => content.replace(/, in use by md[md\d, ]+$/, '')
+
 /**
  * The chosen disks that are present but whose identity or content differs from the confirmation,
  * with their chosen and current paths. Empty disks need no confirmation.
@@ -150,7 +153,8 @@ export function notAgreed(chosen: Chosen, disks: readonly Told[], wiping: Wiping
     if (now === undefined || disk === undefined) return []
     const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
     const isOurs = wiping.isAgain && contentOf(disk) === talosContent
-    if (!isAnother && (contentOf(disk) === agreed.content || isBlank(disk) || isOurs)) return []
+    const isSame = apart(contentOf(disk)) === apart(agreed.content)
+    if (!isAnother && (isSame || isBlank(disk) || isOurs)) return []
     return [{ device, now, disk, agreed, isAnother }]
   })
 }
