@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerFacts } from '../../servers/api.ts'
-import { knownOf, leftoverProblem } from './known.ts'
+import { knownOf, leftoverProblem, unnamedWarning } from './known.ts'
 import type { SurveyedMachine } from './survey.ts'
 
 const port = (mac: string) => ({ interfaces: [{ id: 'eth0', hardware_addr: mac }] })
@@ -52,4 +52,17 @@ test('at a takeover, of two nodes of one machine the one with its former name is
   ])
   // The node's name may be another one than the host's.
   expect(leftoverProblem(nodes[0]!, [nodes[0]!, nodes[2]!])).toBeNull()
+})
+
+test('at a takeover, machines are told that the network names', () => {
+  const named = (name: string, namesHost: boolean) => {
+    const one = node(name, name, first)
+    return { ...one, told: { ...one.told!, namesHost } } as SurveyedMachine
+  }
+  const [web1, web2] = [named('web-1', false), named('web-2', false)]
+  expect(unnamedWarning([web1, named('db-1', true), web2])).toEqual([
+    'web-1 and web-2 have their names from the network (DHCP) or the kernel’s arguments, not from their configurations: if they get another name at a restart, Kubernetes gets another node, and Steelyard waits for this one. Put the name into the configuration first: talosctl patch machineconfig, with HostnameConfig',
+  ])
+  expect(unnamedWarning([web1])[0]).toMatch(/^web-1 has its name .* its configuration: if it gets/)
+  expect(unnamedWarning([named('talos-6px-8kh', false), { ...web1, told: null }])).toEqual([])
 })

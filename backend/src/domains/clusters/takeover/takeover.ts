@@ -33,7 +33,7 @@ import { present } from '../present.ts'
 import { installImage } from '../blueprint.ts'
 import * as store from '../store.ts'
 import { formProblem, takenForm } from './forms.ts'
-import { knownOf, leftoverProblem } from './known.ts'
+import { knownOf, leftoverProblem, unnamedWarning } from './known.ts'
 import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
@@ -120,6 +120,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
   const warnings = [
     ...(odd.ok ? [] : [odd.reason]),
     ...shadowedSubnets(found, await parts.subnets.inDatacenter(db, asked.datacenter_id)),
+    ...unnamedWarning(machines),
     ...(await unusableValues(parts, machines)),
   ]
   const silent = machines.filter((m) => m.told === null)

@@ -4,6 +4,7 @@
  */
 import { factsOf } from '#talos/facts/facts.ts'
 import { formOf } from '#talos/facts/form.ts'
+import { namesHost } from '#talos/facts/host-name.ts'
 import { imagesOf } from '#talos/facts/images.ts'
 import { encryptionProblem } from '#talos/facts/unusual-encryption.ts'
 
@@ -19,6 +20,8 @@ export function toldBy(config: string) {
     /** Why a server that joins couldn't read all objects in etcd. */
     encryptionProblem: encryptionProblem(config),
     form: formOf(config),
+    /** Whether the machine has its host name from here. */
+    namesHost: namesHost(config),
     clusterName: facts.clusterName ?? '',
     endpoint: facts.endpoint ?? '',
     podCidr: facts.podSubnets[0] ?? '',
