@@ -12,6 +12,7 @@ import { CliError } from '../exit.ts'
 import { readBytes, textIn } from '../files.ts'
 import { meant } from '../parse.ts'
 import { oneLine } from '../text.ts'
+import { copiedSlip, typeSlip } from './slips.ts'
 import { mostDocuments, readYaml, splitDocuments, type YamlDocument } from './yaml.ts'
 
 /** A document and its place in a file. */
@@ -103,7 +104,7 @@ function problemsOf(
     return [
       {
         line: yaml.lineOf(issue.path),
-        message: isMissing ? `${where} is missing` : `${where}: ${sentence}`,
+        message: isMissing ? `${where} is missing` : `${where}: ${typeSlip(issue) ?? sentence}`,
       },
     ]
   })
@@ -161,12 +162,16 @@ export async function readDocuments(
       const shown = file === '-' ? 'standard input' : file
       for (const { text: one, before } of splitDocuments(text)) {
         const reading = readYaml(one, before)
-        if (!reading.ok) problems.push(...reading.problems.map((p) => ({ file: shown, ...p })))
-        else {
-          const { placed, problems: more } = readOne(reading.document, shown)
-          if (placed) documents.push(placed)
-          problems.push(...more)
-        }
+        const { placed, problems: found } = reading.ok
+          ? readOne(reading.document, shown)
+          : { problems: reading.problems.map((p) => ({ file: shown, ...p })) }
+        if (placed) documents.push(placed)
+        const slip = found.length === 0 ? null : copiedSlip(one)
+        problems.push(
+          ...(slip === null
+            ? found
+            : [{ file: shown, line: before + slip.line, message: slip.message }]),
+        )
         if (documents.length > mostDocuments)
           throw new CliError(
             'usage',
