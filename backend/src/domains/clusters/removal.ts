@@ -36,7 +36,7 @@ const isSecured = (m: MemberRow): boolean =>
   m.role === 'control_plane' && m.secured_at !== null && m.released_at === null
 
 /** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
-const hostOf = (url: string): string =>
+export const hostOf = (url: string): string =>
   URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : ''
 
 async function secure<T>(

@@ -285,6 +285,23 @@ describe('etcd in trouble', () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
   })
 
+  test('a dead member that no server has refuses restarts that would end the majority, and says how it is removed', async () => {
+    const etcd = world.machine(four[1]!).etcdCluster!
+    const ghost = { ...etcd.state.members[0]!, id: 'ff', name: 'ghost', address: '10.99.99.99' }
+    etcd.change((state) => state.members.push(ghost))
+    const rotate = { kind: 'rotate' as const, what: 'tokens' as const }
+    expect(await messageOf(rotate, 'etcd')).toMatch(
+      /^etcd has the member ghost, .* Remove it first: talosctl etcd remove-member ff$/,
+    )
+    const { lines } = (await admin.call(clusterHealth, { params })).answer!
+    expect(lines.find((l) => l.topic === 'etcd')).toMatchObject({
+      message: expect.stringContaining('remove it: talosctl etcd remove-member ff') as string,
+      remedies: [],
+    })
+    etcd.change((state) => void state.members.splice(state.members.indexOf(ghost), 1))
+    expect(await failedOf(rotate, 'etcd')).toBeUndefined()
+  })
+
   test('no member is defragmented while another one is gone', async () => {
     await world.machine(four[1]!).lifecycle.powerOff()
     expect(await failedOf(body.change, 'etcd')).toMatchObject({

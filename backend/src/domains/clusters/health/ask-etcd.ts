@@ -9,7 +9,9 @@ import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Clock } from '../../../clock.ts'
+import { etcdId } from '../change/shared/strangers.ts'
 import type { CoreParts } from '../parts.ts'
+import { hostOf } from '../removal.ts'
 import type { MemberRow } from '../store.ts'
 
 /** Time limits in ms of one call and of all calls to one control plane. */
@@ -132,10 +134,6 @@ export function askEtcd(
   return Promise.all(controlPlanes.map(ask))
 }
 
-/** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
-const hostOf = (url: string): string =>
-  URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : ''
-
 /**
  * The members of etcd with what the server of each has reported; the control planes without an id
  * if nobody reports the members. Pure.
@@ -188,7 +186,7 @@ function row(
   const status = report?.status ?? null
   const reason =
     report === undefined
-      ? 'No server of the cluster has this member'
+      ? `No server of the cluster has this member. If it is dead, remove it: talosctl etcd remove-member ${etcdId(e!.id)}`
       : (report.failed ?? report.ill)
   return {
     id: e?.id ?? null,

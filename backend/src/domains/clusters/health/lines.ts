@@ -127,7 +127,10 @@ function replacing(
 ): readonly Remedy[] {
   const [ill, voters] = [illOf(members), votersOf(members)]
   if (members.length > 0 && ill.length * 2 >= voters.length) return restoring
-  return isFull(members) ? settleFull(ill).remedies : remedyForEach('replace', down)
+  if (isFull(members)) return settleFull(ill).remedies
+  // A member that no server has is removed and not replaced.
+  const ours = down.filter(({ node_id }) => node_id !== null)
+  return ours.length === 0 ? [] : remedyForEach('replace', ours)
 }
 
 /** What to do about members without which etcd has no majority. */

@@ -10,6 +10,7 @@ const report = (name: string, problem: string | null) => ({
   knowsAlarms: problem === null,
   version: null,
   storageVersion: null,
+  strangers: null,
   isLeader: false,
   learner: false,
   sizeBytes: problem === null ? 1 : null,

@@ -5,6 +5,7 @@
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
+import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
@@ -17,6 +18,7 @@ import {
   talosOf,
   viewOf,
 } from '../frame.ts'
+import { problemOfStrangers } from './strangers.ts'
 
 export interface MemberReport {
   readonly node_id: string
@@ -36,6 +38,11 @@ export interface MemberReport {
   readonly version: string | null
   /** The version of its data, such as `3.6.0`; null if unknown. */
   readonly storageVersion: string | null
+  /**
+   * Why no control plane must restart, because of members that no server has; null if none prevents
+   * it. The same in each report.
+   */
+  readonly strangers: string | null
 }
 
 /**
@@ -62,6 +69,7 @@ export async function etcdReports(
         storageVersion: null,
         memberId: null,
         alarms: null,
+        members: [] as EtcdMember[],
       }
       try {
         return await talosOf(view, node_id, async (client) => {
@@ -86,7 +94,10 @@ export async function etcdReports(
               ...versions,
               memberId,
             }
-          const alarms = await client.etcdAlarms()
+          const [alarms, members] = await Promise.all([
+            client.etcdAlarms(),
+            learner ? [] : membersOf(client),
+          ])
           const problem = learner
             ? 'it is a learner, which still copies the data of the other members'
             : null
@@ -100,6 +111,7 @@ export async function etcdReports(
             ...versions,
             memberId,
             alarms,
+            members,
           }
         })
       } catch (error) {
@@ -122,8 +134,13 @@ export async function etcdReports(
    */
   const known = new Set(asked.map((m) => m.memberId))
   const firstAsked = asked.find((m) => m.memberId !== null)
-  return asked.map(({ memberId, alarms, ...rest }) => {
-    const m = { ...rest, knowsAlarms: alarms !== null }
+  const strangers = await problemOfStrangers(
+    view,
+    asked.find((m) => m.members.length > 0)?.members ?? [],
+    new Set(asked.flatMap((m) => m.memberId ?? [])),
+  )
+  return asked.map(({ memberId, alarms, members: _members, ...rest }) => {
+    const m = { ...rest, knowsAlarms: alarms !== null, strangers }
     const raised = (alarms ?? []).filter((a) => a.alarm !== 'NONE')
     const own = raised.find((a) => a.memberId === memberId)?.alarm
     if (own !== undefined)
@@ -148,6 +165,13 @@ export async function etcdReports(
   })
 }
 
+/** The members; empty if the machine can't tell them now. */
+const membersOf = (client: TalosClient): Promise<EtcdMember[]> =>
+  client.etcdMembers().catch((error: unknown) => {
+    if (error instanceof TalosError && error.kind !== 'cancelled') return []
+    throw error
+  })
+
 /** Whether more than half of the control planes report the state of their member. */
 export const hasMajority = (reports: readonly MemberReport[]): boolean =>
   reports.filter((r) => r.sizeBytes !== null).length * 2 > reports.length
@@ -165,18 +189,19 @@ const problemsOf = (reports: readonly MemberReport[]): string =>
   joined(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
 /**
- * Check: every member of etcd is healthy. A change that restarts or removes one server at a time
+ * Check: every member of etcd is healthy, and etcd keeps its majority without one of them. A change that restarts or removes one server at a time
  * needs all others.
  */
 export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
-  const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
-  const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)
+  const problem =
+    reports.length === 0
+      ? 'No control plane answers'
+      : problemsOf(reports) || (reports[0]!.strangers ?? '')
   return check(
     'etcd',
-    isHealthy,
-    isHealthy
-      ? allOf(reports.length, 'members of etcd are healthy', 'The member of etcd is healthy')
-      : why,
+    problem === '',
+    problem ||
+      allOf(reports.length, 'members of etcd are healthy', 'The member of etcd is healthy'),
     etcdRemedies(reports),
   )
 }

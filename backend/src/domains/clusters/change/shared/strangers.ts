@@ -1,0 +1,90 @@
+/**
+ * Members of etcd that no server of the cluster has: one that was wiped without leaving etcd, or
+ * that others have added. A dead one still counts for the majority (etcd, "Runtime
+ * reconfiguration"), which restarts of the others then lose.
+ */
+import type { EtcdMember } from '#talos/client/client.ts'
+import { KubernetesError } from '../../../../kubernetes/answers.ts'
+import { kubernetesOf } from '../../kubernetes.ts'
+import { factsOf } from '../../parts.ts'
+import { hostOf } from '../../removal.ts'
+import { listed } from '../../sentences.ts'
+import type { ChangeView } from '../frame.ts'
+
+/** The servers of a cluster as etcd knows them. */
+interface Known {
+  readonly ids: ReadonlySet<string>
+  readonly names: ReadonlySet<string>
+  readonly addresses: ReadonlySet<string>
+}
+
+/** A server that has just joined may have no name in etcd yet. Pure. */
+export const strangersAmong = (
+  members: readonly EtcdMember[],
+  { ids, names, addresses }: Known,
+): EtcdMember[] =>
+  members.filter(
+    ({ id, hostname, peerUrls }) =>
+      !ids.has(id) && !names.has(hostname) && !peerUrls.some((url) => addresses.has(hostOf(url))),
+  )
+
+/** As `talosctl etcd members` shows it. */
+export const etcdId = (id: string): string => BigInt(id).toString(16)
+
+/**
+ * Why no control plane must restart while these members are dead; null if etcd keeps its majority.
+ * Pure.
+ */
+export function strangersProblem(
+  members: readonly EtcdMember[],
+  dead: readonly EtcdMember[],
+): string | null {
+  const voters = members.filter((m) => !m.learner).length
+  const lost = dead.filter((m) => !m.learner)
+  if (lost.length === 0 || voters - lost.length - 1 > Math.floor(voters / 2)) return null
+  const [the, do_, them] =
+    lost.length === 1 ? ['the member', 'does', 'it'] : ['the members', 'do', 'them']
+  const names = listed(lost.map((m) => m.hostname || m.peerUrls[0] || m.id))
+  const orders = lost.map((m) => `talosctl etcd remove-member ${etcdId(m.id)}`).join(', ')
+  return `etcd has ${the} ${names}, which no server of the cluster has and which ${do_} not run: etcd would lose its majority while a control plane restarts. Remove ${them} first: ${orders}`
+}
+
+/**
+ * The problem with strangers among the members that a control plane reports; null if there is none.
+ * @param ids the members that the control planes have
+ */
+export async function problemOfStrangers(
+  { parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  members: readonly EtcdMember[],
+  ids: ReadonlySet<string>,
+): Promise<string | null> {
+  if (members.every(({ id }) => ids.has(id))) return null
+  const own = state.members.filter((m) => m.released_at === null)
+  const facts = await factsOf(parts, parts.db, own)
+  const strangers = strangersAmong(members, {
+    ids,
+    names: new Set(own.map((m) => m.name)),
+    addresses: new Set(facts.map((f) => f.address)),
+  })
+  if (strangersProblem(members, strangers) === null) return null
+  const ready = await readyNodes({ parts, state, signal })
+  return strangersProblem(
+    members,
+    strangers.filter((m) => !ready.has(m.hostname)),
+  )
+}
+
+/** Names of the nodes that are Ready; empty if Kubernetes doesn't answer. */
+async function readyNodes({
+  parts,
+  state,
+  signal,
+}: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<ReadonlySet<string>> {
+  try {
+    const nodes = await (await kubernetesOf(parts, state)).nodes(signal)
+    return new Set(nodes.filter((n) => n.ready).map((n) => n.name))
+  } catch (error) {
+    if (signal.aborted || !(error instanceof KubernetesError)) throw error
+    return new Set()
+  }
+}
