@@ -117,6 +117,27 @@ test("the error of a failed installer is the reason, and its usage text isn't sh
   expect(found.lines.filter((line) => line.includes('vda: vda1 vda2'))).toHaveLength(1)
 })
 
+test('a volume without which Talos does not boot is the reason, until it is there', () => {
+  const status = (volume: string, phase: string, error = '') =>
+    kernel(
+      `[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController", "volume": "${volume}", "phase": "${phase}"${error && `, "error": "${error}"`}}`,
+    )
+  const boot = kernel('[talos] boot sequence: 18 phase(s)')
+  const failed = status('EPHEMERAL', 'waiting -> failed', 'no disks matched for volume \\"x\\"')
+  const reasonOf = (...log: string[]) => troubleIn(log.join('\n')).reason
+  expect(reasonOf(boot, failed)).toBe(
+    'the volume EPHEMERAL has failed: no disks matched for volume "x"',
+  )
+  expect(reasonOf(boot, failed, status('EPHEMERAL', 'failed -> ready'))).toBeNull()
+  // Talos boots without the volumes of users, and a restart gives all of them up.
+  expect(reasonOf(boot, status('u-data', 'failed -> failed', 'no disks matched'))).toBeNull()
+  const restart = kernel('[talos] reboot sequence: 10 phase(s)')
+  expect(reasonOf(restart, status('STATE', 'failed -> failed', 'no such attribute(s)'))).toBeNull()
+  // A failed task says more.
+  const task = kernel('[talos] task install (1/1): failed: exit code 1')
+  expect(reasonOf(boot, failed, task)).toBe('exit code 1')
+})
+
 test('the lines of controllers and services are no last message of a running installation', () => {
   const controller = kernel(
     '[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController"}',

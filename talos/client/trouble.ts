@@ -105,7 +105,7 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
     raw.filter(({ said }) => !ofACall.test(said)),
     ({ said, isOfKernel }) => (isOfKernel || said.startsWith('[talos] ') ? null : said),
   ).filter((line) => line.raw.trim() !== '')
-  const reason = toldInLog(raw) ?? toldInEvents(events)
+  const reason = toldInLog(raw) ?? failedVolume(raw) ?? toldInEvents(events)
   const isInstallSkipped = lines.some(({ said }) => said === '[talos] install sequence: 0 phase(s)')
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(isOfStep)?.said.replace(/^\[talos\] /, '')
@@ -236,6 +236,32 @@ function failedUnattended(said: string): string | undefined {
   if (at < 0) return undefined
   const error = said.slice(at + mark.length).replaceAll(String.raw`\"`, '"')
   return error.endsWith('"}') ? error.slice(0, -2) : error
+}
+
+/** Volumes without which Talos does not go on with its boot. */
+const neededVolumes: ReadonlySet<string> = new Set(['META', 'STATE', 'EPHEMERAL'])
+// `[talos] volume status {…, "volume": "EPHEMERAL", "phase": "waiting -> failed", "error": "…"}`
+// (`controllers/block/volume_manager.go`).
+const volumeStatus =
+  /^\[talos\] volume status \{"component": "controller-runtime", "controller": "block\.VolumeManagerController", "volume": "([\w-]{1,64})", "phase": "[\w-]+ -> ([\w-]+)"(?:, "error": "((?:[^"\\]|\\.)*)")?/
+
+/**
+ * Why Talos can't have a volume that its boot waits for, such as a disk that no selector matches
+ * (siderolabs/talos#9394). A restart closes all volumes, which is no failure.
+ */
+function failedVolume(lines: readonly Line[]): string | null {
+  const failed = new Map<string, string>()
+  let isRestart = false
+  for (const { said } of lines) {
+    const sequence = /^\[talos\] (\w+) sequence: \d+ phase/.exec(said)?.[1]
+    if (sequence !== undefined) isRestart = sequence === 'reboot' || sequence === 'shutdown'
+    const [, volume = '', phase, error = ''] = volumeStatus.exec(said) ?? []
+    if (!neededVolumes.has(volume)) continue
+    if (phase !== 'failed') failed.delete(volume)
+    else if (!isRestart && error !== '') failed.set(volume, error.replaceAll(String.raw`\"`, '"'))
+  }
+  const [first] = failed
+  return first === undefined ? null : `the volume ${first[0]} has failed: ${first[1]}`
 }
 
 /** The failure of a task, with the error of the installer if only its exit code is known. */
