@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { mintKubernetesClient, mintTalosClient } from '../pki/certificates.ts'
 import { generateSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
-import { kubeconfig, talosconfig } from './access.ts'
+import { kubeconfig, readKubeconfig, readTalosconfig, talosconfig } from './access.ts'
 
 const now = new Date()
 const bundle = await generateSecrets({ now, keys: await readyKeys() })
@@ -68,4 +68,18 @@ test('a kubeconfig names cluster, user and context as Talos does', async () => {
   expect(
     new X509Certificate(decoded(read.users[0]!.user['client-certificate-data']!)).subject,
   ).toBe('O=system:masters\nCN=admin')
+})
+
+test('files without keys of their own are refused with what to give instead', () => {
+  const omni =
+    'context: o\ncontexts: {o: {endpoints: [https://omni.example.org], auth: {siderov1: {identity: me@example.org}}}}\n'
+  expect(() => readTalosconfig(omni)).toThrow(
+    /^The context o of the talosconfig signs in at Omni and has no keys of its own\. Give /,
+  )
+  expect(() => readTalosconfig('contexts: {o: {endpoints: [10.0.0.1]}}')).toThrow(
+    'The talosconfig has no ca in its context o',
+  )
+  const file =
+    'clusters: [{name: c, cluster: {server: "https://10.0.0.1:6443", certificate-authority: /ca.crt}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n'
+  expect(() => readKubeconfig(file)).toThrow(/: write one that has \(kubectl config view --raw/)
 })

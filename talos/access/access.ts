@@ -102,7 +102,7 @@ export function readKubeconfig(text: string): { server: string; ca: string } {
     server: textOf(cluster['server']) ?? '',
     ca: decodedPem(
       textOf(cluster['certificate-authority-data']),
-      'The kubeconfig has no certificate-authority-data',
+      'The kubeconfig has no certificate-authority-data: write one that has (kubectl config view --raw --flatten --minify)',
     ),
   }
 }
@@ -146,6 +146,10 @@ export function readTalosconfig(text: string) {
   const name = textOf(root?.['context']) ?? Object.keys(contexts ?? {})[0]
   const context = name === undefined ? undefined : mapAt(contexts, name)
   if (name === undefined || context === undefined) throw new Error('The talosconfig has no context')
+  if (mapAt(mapAt(context, 'auth'), 'siderov1') !== undefined && !('crt' in context))
+    throw new Error(
+      `The context ${name} of the talosconfig signs in at Omni and has no keys of its own. Give a talosconfig with a certificate of the cluster, of the role os:admin, or the secrets of the cluster`,
+    )
   const pem = (key: string): string =>
     decodedPem(textOf(context[key]), `The talosconfig has no ${key} in its context ${name}`)
   const endpoints = Array.isArray(context['endpoints'])
