@@ -37,8 +37,8 @@ const chosen = (disks: readonly DiskFacts[], more: Partial<ChosenDisks> = {}): C
 describe('the default install disk', () => {
   test.each<[string, Partial<DiskFacts>]>([
     ['a USB disk', { transport: 'usb' }],
-    ['an SD card', { transport: 'mmc' }],
-    ['an SD card', { type: 'SD' }],
+    ['an SD card or eMMC', { transport: 'mmc' }],
+    ['an SD card or eMMC', { type: 'SD' }],
     ['virtual media of the management controller', { model: 'Virtual Floppy' }],
     ['virtual media of the management controller', { model: 'Virtual HDisk0', transport: 'usb' }],
     ['virtual media of the management controller', { model: 'AMI Virtual CDROM0' }],

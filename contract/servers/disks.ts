@@ -117,7 +117,7 @@ const networkTransports: ReadonlySet<string> = new Set([
 export function mediaOf({ id, type, model, transport }: DiskFacts): string | null {
   if (virtualMedia.test(model ?? '')) return 'virtual media of the management controller'
   if (transport === 'usb') return 'a USB disk'
-  if (transport === 'mmc' || type === 'SD' || id.startsWith('mmcblk')) return 'an SD card'
+  if (transport === 'mmc' || type === 'SD' || id.startsWith('mmcblk')) return 'an SD card or eMMC'
   if (networkTransports.has(transport ?? '') || /^(?:nbd|rbd|drbd)\d/.test(id))
     return 'a network disk'
   if (/^(?:loop|ram|zram|dm-|md|zd|bcache)\d/.test(id)) return 'a virtual block device'
