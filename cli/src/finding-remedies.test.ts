@@ -41,6 +41,7 @@ test('the command of a remedy names the object, its cluster or the operation tha
   expect(remedyCommands(about('cluster_etcd_full'))[0]).toBe('steelyard cluster defragment web')
   expect(remedyCommands(about('cluster_upgrade_stopped'))).toEqual([
     `steelyard operation retry ${id}`,
+    'steelyard operation list --search web',
   ])
   expect(remedyCommands(about('server_unreachable'))).toEqual([
     'steelyard server show thing',

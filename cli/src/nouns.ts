@@ -80,17 +80,18 @@ const unnamed = (
     | 'backup'
     | 'silence'
     | 'delivery',
+  listing = `${what} list`,
 ): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
-  names: [what === 'finding' ? 'findings' : `${what} list`, '.id'],
+  names: [listing, '.id'],
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
     throw new CliError(
       'usage',
       `${oneLine(text)} is not the id of ${/^[bdfs]/.test(what) ? 'a' : 'an'} ${what}`,
-      { hint: `steelyard ${what} list shows them` },
+      { hint: `steelyard ${listing} shows them` },
     )
   },
 })
@@ -288,7 +289,7 @@ export const commitment: Noun = {
   },
 }
 export const operation = unnamed('operation')
-export const finding = unnamed('finding')
+export const finding = unnamed('finding', 'findings')
 export const image = unnamed('image')
 export const session = unnamed('session')
 export const snapshot = unnamed('snapshot')

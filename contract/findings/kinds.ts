@@ -224,6 +224,7 @@ export const findingKinds = {
     title: 'Upgrade stopped half way',
     remedies: [
       { title: 'Go on', action: 'operation', call: 'POST /v1/operations/{operation}/retry' },
+      timeline,
     ],
   },
   cluster_etcd_filling: {

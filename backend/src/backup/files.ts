@@ -77,12 +77,17 @@ export async function putFiles(
   files: readonly SavedFile[],
 ): Promise<() => Promise<void>> {
   const placed: string[] = []
+  let place = ''
   const undo = async () => {
     for (const file of placed) await unlink(file).catch(() => undefined)
   }
   try {
     for (const file of files) {
       const target = targetOf(config, file)
+      place =
+        file.kind === 'key'
+          ? `the key file, ${target}: let this account write to its folder, or set STEELYARD_KEY_FILE to another place`
+          : `an escrow file, ${target}: let this account write to its folder`
       const folder = path.dirname(target)
       const making = await writeDurably(
         folder,
@@ -101,7 +106,7 @@ export async function putFiles(
   } catch (error) {
     await undo()
     throw new BackupRefused(
-      `A file of the backup can't be restored to its place: ${whyRefused(error)}`,
+      `A file of the backup can't be written (${whyRefused(error)}), ${place}`,
       { cause: error },
     )
   }

@@ -308,6 +308,12 @@ test('no backup, database, key file or escrow file is overwritten', async () => 
     code: 1,
     err: expect.stringContaining('Another key file exists at') as string,
   })
+  // The name of the key file has room, that of the file from which it is linked has none.
+  const full = path.join(temporaryFolder('key'), 'k'.repeat(250))
+  const without = { ...to, settings: { ...to.settings, STEELYARD_KEY_FILE: full } }
+  expect((await restoring(file, without)).err).toMatch(
+    /can't be written \(.*\), the key file, .*k: let this account write to its folder, or set STEELYARD_KEY_FILE to another place\. Nothing was changed\n$/,
+  )
   const there = path.join(to.data, 'escrow')
   mkdirSync(there, { recursive: true })
   writeFileSync(path.join(there, `${cluster}.bin`), 'another')

@@ -63,6 +63,8 @@ export interface ClusterCondition {
   readonly ready_at: Date | null
   readonly talos_version: string
   readonly kubernetes_version: string
+  /** The newest operation that has begun on it; only this one can be retried. */
+  readonly operation_id: string | null
   /** What its etcd, API servers and disks showed last; null: they were not asked yet. */
   readonly observed: Observed | null
   readonly shown: ShownFindings

@@ -97,7 +97,10 @@ test(
       reason: expect.stringMatching(
         `^1 of 4 servers on Talos v1\\.13\\.9, ${stopped}\\. ${broken.name} could not write Talos v1\\.13\\.9: the installer failed with exit code 1.*\\.$`,
       ),
-      remedies: [{ title: 'Go on', call: `POST /v1/operations/${id}/retry` }],
+      remedies: [
+        { title: 'Go on', call: `POST /v1/operations/${id}/retry` },
+        { action: 'timeline' },
+      ],
     })
     const upgrade = { sentence: `1 of 4 on v1.13.9, ${stopped}`, operation_id: id }
     for (const one of Object.values(await expectShown(found!)))

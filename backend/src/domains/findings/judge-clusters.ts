@@ -93,24 +93,26 @@ function exhausted({ full }: Around): Said | null {
   }
 }
 
-/** "2 of 3 servers on v1.13.9, stopped 18:01 UTC." */
-const stopped = ({
-  kind,
-  status,
-  version,
-  reason,
-  ended_at,
-  servers,
-  operation_id,
-}: StoppedUpgrade): Said => {
+/**
+ * "2 of 3 servers on v1.13.9, stopped 18:01 UTC." Only a failed upgrade that no other change has
+ * followed can be retried; one that waits goes on by itself.
+ * @param current id of the cluster's newest operation
+ */
+const stopped = (
+  { kind, status, version, reason, ended_at, servers, operation_id }: StoppedUpgrade,
+  current: string | null,
+): Said => {
   const what = kind === 'clusterUpgradeTalos' ? 'Talos' : 'Kubernetes'
-  const why = status !== 'cancelled' && reason !== null ? `. ${reason}` : ''
+  const why = status !== 'cancelled' && reason !== null ? `. ${reason.replace(/\.$/, '')}` : ''
   const when = `${status === 'waiting' ? 'waits since' : 'stopped'} ${clockTime(ended_at)}`
+  const canRetry = status === 'failed' && operation_id === current
+  const todo =
+    canRetry || status === 'waiting' ? '' : '. The same upgrade, requested again, goes on'
   return {
     kind: 'cluster_upgrade_stopped',
     since: ended_at,
-    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, ${when}${why}`,
-    operationId: operation_id,
+    reason: `${servers.done} of ${counted(servers.of, 'server')} on ${what} ${version ?? 'the new version'}, ${when}${why}${todo}`,
+    ...(canRetry && { operationId: operation_id }),
     upgrade: {
       of: kind === 'clusterUpgradeTalos' ? 'talos' : 'kubernetes',
       version,
@@ -153,7 +155,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
       snapshotTrouble(around.snapshot ?? noSnapshots, ready_at, around.now),
       certificates(cluster),
       versions(around),
-      upgrade === undefined ? null : stopped(upgrade),
+      upgrade === undefined ? null : stopped(upgrade, cluster.operation_id),
       exhausted(around),
     )
   }

@@ -57,12 +57,14 @@ export function observed(
   if (seen === null || main?.kind === 'cluster_quorum_lost') return []
   const found = database(seen)
   const members = illOf(seen.etcd, around)
-  const healthy = seen.etcd.length - members.length
+  // A silent member has its own finding, and is not healthy all the same.
+  const gone = seen.etcd.filter(({ node_id }) => node_id !== null && around.silent.has(node_id))
+  const healthy = seen.etcd.length - members.length - gone.length
   if (members.length > 0)
     found.push({
       kind: 'cluster_etcd_member_ill',
       since: null,
-      reason: `${healthy} of ${counted(seen.etcd.length, 'member')} of etcd ${healthy === 1 ? 'is' : 'are'} healthy. ${named(members)}${because(members[0]!.ill)}`,
+      reason: `${healthy} of ${counted(seen.etcd.length, 'member')} of etcd ${healthy === 1 ? 'is' : 'are'} healthy. ${named(members)}${because(members[0]!.ill)}${gone.length === 0 ? '' : `. ${named(gone)} ${gone.length === 1 ? 'does' : 'do'} not answer`}`,
     })
   const down = illOf(seen.api_servers, around)
   const isTold = main?.kind === 'cluster_api_down' || main?.kind === 'cluster_api_server_down'

@@ -139,6 +139,7 @@ const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
   observed: null,
   talos_version: 'v1.13.9',
   kubernetes_version: '1.36.3',
+  operation_id: null,
   problem: null,
   locked_out: null,
   certificates: [],
@@ -249,7 +250,9 @@ test('an upgrade that stopped half way says how many servers have the new versio
     ended_at: at('18:01:00'),
     servers: { done: 2, of: 3 },
   } as const
-  expect(judgeCluster(cluster(), around({ upgrades: [upgrade] }))).toMatchObject([
+  expect(
+    judgeCluster(cluster({ operation_id: 'o' }), around({ upgrades: [upgrade] })),
+  ).toMatchObject([
     {
       kind: 'cluster_upgrade_stopped',
       since: at('18:01:00'),
@@ -262,6 +265,33 @@ test('an upgrade that stopped half way says how many servers have the new versio
         operation_id: 'o',
       },
     },
+  ])
+})
+
+test('an upgrade that cannot be retried names no operation to retry, and says what goes on', () => {
+  const upgrade = {
+    operation_id: 'o',
+    cluster_id: 'web',
+    kind: 'clusterUpgradeTalos',
+    version: 'v1.13.9',
+    reason: 'web-3 does not answer.',
+    ended_at: at('18:01:00'),
+    servers: { done: 2, of: 3 },
+  } as const
+  const told = (status: 'failed' | 'cancelled' | 'waiting', current: string) => {
+    const upgrades = [{ ...upgrade, status }]
+    const found = judgeCluster(cluster({ operation_id: current }), around({ upgrades }))
+    return found.map((one) => [one.operationId, one.reason])
+  }
+  const of = '2 of 3 servers on Talos v1.13.9'
+  const again = 'The same upgrade, requested again, goes on.'
+  expect(told('failed', 'o')).toEqual([['o', `${of}, stopped 18:01 UTC. web-3 does not answer.`]])
+  expect(told('failed', 'a snapshot')).toEqual([
+    [undefined, `${of}, stopped 18:01 UTC. web-3 does not answer. ${again}`],
+  ])
+  expect(told('cancelled', 'o')).toEqual([[undefined, `${of}, stopped 18:01 UTC. ${again}`]])
+  expect(told('waiting', 'o')).toEqual([
+    [undefined, `${of}, waits since 18:01 UTC. web-3 does not answer.`],
   ])
 })
 
@@ -373,6 +403,11 @@ test('one API server or one member of etcd that is not well is a finding, unless
   ])
   const [silence] = judged([silent('b', '21:38:00')])
   expect(about(ill, {}, around({ silent: new Map([['b', silence!]]) }))).toEqual([])
+  // A silent member is not healthy either, so that two of three are gone.
+  expect(about(ill, {}, around({ silent: new Map([['c', silence!]]) }))[0]).toEqual([
+    'cluster_etcd_member_ill',
+    '1 of 3 members of etcd is healthy. b: etcd is Failed. c does not answer.',
+  ])
   // What the watch over the cluster says of its API servers is said once.
   const problem = { kind: 'api_server', since: at('21:39:00') } as const
   expect(about(ill, { problem, reason: 'kube-apiserver of b crashes' })).toEqual([

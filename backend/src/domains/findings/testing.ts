@@ -216,6 +216,7 @@ export function observing(backend: Backend) {
         })),
       )
       .execute()
+    await db.updateTable('cluster').set({ operation_id: id }).where('id', '=', halted.id).execute()
     return id
   }
 

@@ -23,6 +23,7 @@ export async function clusterConditions(
     ready_at: row.ready_at,
     talos_version: row.talos_version,
     kubernetes_version: row.kubernetes_version,
+    operation_id: row.operation_id,
     problem:
       row.status === 'ready' && row.problem !== null && row.problem_since !== null
         ? { kind: row.problem, since: row.problem_since }

@@ -19,6 +19,7 @@ export const standing = (on: On) =>
       'cluster.ready_at',
       'cluster.talos_version',
       'cluster.kubernetes_version',
+      'cluster.operation_id',
       'cluster.finding',
       'cluster.observed',
       'cluster.upgrade',
