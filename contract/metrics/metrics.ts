@@ -77,6 +77,9 @@ export const gauges = {
     'When the newest snapshot of a cluster that can be restored was taken.',
     'cluster',
   ),
+  steelyard_backup_timestamp_seconds: gauge(
+    'When the newest backup of Steelyard that is in a store and can be restored was taken.',
+  ),
   steelyard_subnet_addresses: gauge(
     'Addresses of an assigned subnet by state: used or free. Subnets with unknown use are left out.',
     'subnet',

@@ -13,6 +13,7 @@ import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { factory as makeFactory, isPrerelease } from '../domains/images/factory.ts'
 import { providerClient } from '../domains/sessions/provider/client.ts'
+import { backupCondition, backupsSaid } from '../domains/snapshots/api.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { heldCounts } from '../engine/holds.ts'
 import { silent } from '../log.ts'
@@ -165,6 +166,8 @@ async function inside(
       `${unreachable} of ${counted(total, 'server')} can't be reached: the console shows for each since when and why`,
     )
   else good('servers', `${counted(total, 'server')}, none unreachable`)
+  const backups = backupsSaid(await backupCondition(opened.db), systemClock.now())
+  if (backups !== null) (backups.isWell ? good : warning)('backups', backups.text)
   const { cluster, operation } = await heldCounts(opened.db)
   const held = [
     ...(cluster > 0 ? [counted(cluster, 'cluster')] : []),

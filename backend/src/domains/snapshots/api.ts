@@ -10,6 +10,7 @@ import type { KnownStore } from '../stores/api.ts'
 import type { SnapshotCondition } from './store.ts'
 
 export {
+  backupCondition,
   isBusy,
   newestFile,
   problems,
@@ -18,6 +19,7 @@ export {
   uses,
 } from './store.ts'
 export {
+  backupsSaid,
   newestSaid,
   removedEarly,
   type SnapshotTrouble,

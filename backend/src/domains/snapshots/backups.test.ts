@@ -12,6 +12,7 @@ import {
   backupVerify,
 } from '#contract/storage/backups.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { backupCondition, backupsSaid } from './api.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { inTransaction } from '../../db/db.ts'
 import { check } from '../../backup/write.ts'
@@ -80,6 +81,45 @@ test('a backup is written to the store and read back, restore can read it, and i
   await admin.call(backupRemove, { params: { id: ready!.id } })
   await backend.engine.settle()
   expect(await list()).toEqual([])
+})
+
+test('what is said of the backups names the newest, a failure, and a schedule that is late or paused', async () => {
+  const said = async (atMs = backend.clock.now()) =>
+    backupsSaid(await backupCondition(backend.platform.db), atMs)
+  expect(await said()).toBeNull()
+  await admin.call(backupCreate, { body })
+  await backend.engine.settle()
+  const [ready] = await list()
+  const minute = ready!.taken_at!.slice(0, 16).replace('T', ' ')
+  const newest = `The newest backup in a store is of ${minute} UTC`
+  expect(await said()).toEqual({ isWell: true, text: `${newest}. No schedule takes backups` })
+  const metric = async () => (await backend.app.inject({ url: '/metrics' })).body
+  expect(await metric()).toContain(
+    `\nsteelyard_backup_timestamp_seconds ${Date.parse(ready!.taken_at!) / 1000}\n`,
+  )
+  const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 9, keep_days: null }
+  await admin.call(backupScheduleSet, { body: wish })
+  expect(await said()).toEqual({ isWell: true, text: newest })
+  expect(await said(backend.clock.now() + 50 * 3_600_000)).toEqual({
+    isWell: false,
+    text: `${newest}. The schedule should have taken newer ones`,
+  })
+  await admin.call(backupScheduleSet, { body: { ...wish, paused: true } })
+  expect(await said()).toEqual({ isWell: false, text: `${newest}. The schedule is paused` })
+  await admin.call(backupScheduleRemove)
+  backend.clock.advance(1_000)
+  const { answer: second } = await admin.call(backupCreate, { body })
+  await backend.engine.settle()
+  const { answer: file } = await admin.call(backupGet, { params: { id: second!.id } })
+  writeFileSync(path.join(disk, file!.key), 'something else')
+  await admin.call(backupVerify, { params: { id: second!.id } })
+  expect(await said()).toEqual({
+    isWell: false,
+    text: expect.stringContaining(`${newest}. The last one failed: `) as string,
+  })
+  for (const { id } of await list()) await admin.call(backupRemove, { params: { id } })
+  await backend.engine.settle()
+  expect(await said()).toBeNull()
 })
 
 test('the schedule takes one backup for all missed times, and removes the backups that it no longer keeps', async () => {

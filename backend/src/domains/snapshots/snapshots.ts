@@ -271,11 +271,15 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
   return {
     name: 'snapshots',
     async figures() {
-      const [known, snapshots] = await Promise.all([
+      const [known, snapshots, backup] = await Promise.all([
         clusters.conditions(db),
         store.snapshotConditions(db),
+        store.newestReady(db, null),
       ])
       return {
+        steelyard_backup_timestamp_seconds: backup?.taken_at
+          ? [{ value: backup.taken_at.getTime() / 1000 }]
+          : [],
         steelyard_cluster_snapshot_timestamp_seconds: known.flatMap(({ id, name }) => {
           const at = snapshots.get(id)?.newest_at
           return at ? [{ cluster: name, value: at.getTime() / 1000 }] : []

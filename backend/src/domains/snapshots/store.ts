@@ -291,7 +291,7 @@ const lastOfEach = (on: On) =>
     .orderBy('created_at', 'desc')
 
 type Last = Awaited<ReturnType<ReturnType<typeof lastOfEach>['execute']>>[number]
-const failureIn = (last: Last | undefined): SnapshotCondition['failure'] =>
+const failureIn = (last: Omit<Last, 'cluster_id'> | undefined): SnapshotCondition['failure'] =>
   last?.status === 'failed' ? { reason: last.reason ?? unknownReason, at: last.updated_at } : null
 
 /** Why and when the last snapshot of the cluster failed; null if it did not. */
@@ -321,6 +321,22 @@ export interface SnapshotCondition {
   } | null
   /** The last snapshot, if it failed. */
   readonly failure: { readonly reason: string; readonly at: Date } | null
+}
+
+/** The same of Steelyard's own backups in stores. */
+export async function backupCondition(on: On): Promise<SnapshotCondition> {
+  const last = await snapshots(on)
+    .where('snapshot.cluster_id', 'is', null)
+    .where('snapshot.status', 'in', ['ready', 'failed'])
+    .orderBy('snapshot.created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const made = (await allSchedules(on)).find((s) => s.cluster_id === null)
+  return {
+    newest_at: (await newestReady(on, null))?.taken_at ?? null,
+    schedule: made ?? null,
+    failure: failureIn(last),
+  }
 }
 
 /**

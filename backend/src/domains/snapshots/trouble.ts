@@ -13,6 +13,10 @@ const weekMs = 7 * 24 * hourMs
 /** Why there is no such snapshot. */
 export const removedEarly = 'The snapshot was removed before it was ready'
 
+/** A schedule has taken a newer one by then, even if one was left out. */
+const scheduledMs = ({ every_hours }: NonNullable<SnapshotCondition['schedule']>): number =>
+  (2 * every_hours + 1) * hourMs
+
 export interface SnapshotTrouble {
   readonly kind: 'cluster_snapshot_failed' | 'cluster_snapshot_overdue'
   readonly since: Date
@@ -62,11 +66,38 @@ export function snapshotTrouble(
   const isScheduled = schedule !== null && unscheduled === null
   const from = newest ?? (isScheduled ? schedule.created_at : readyAt)
   const withoutSchedule = newest === null ? firstMs : weekMs
-  const dueMs = isScheduled ? (2 * schedule.every_hours + 1) * hourMs : withoutSchedule
+  const dueMs = isScheduled ? scheduledMs(schedule) : withoutSchedule
   if (now - from.getTime() <= dueMs) return null
   return {
     kind: 'cluster_snapshot_overdue',
     since: new Date(from.getTime() + dueMs),
     reason: `${last}. ${unscheduled ?? 'The schedule should have taken newer ones'}`,
+  }
+}
+
+/**
+ * What is said of Steelyard's own backups in stores; null if there is none and no schedule.
+ * @param now ms since 1970
+ */
+export function backupsSaid(
+  { newest_at: newest, schedule, failure }: SnapshotCondition,
+  now: number,
+): { readonly isWell: boolean; readonly text: string } | null {
+  if (newest === null && schedule === null && failure === null) return null
+  const last =
+    newest === null
+      ? 'No backup in a store can be restored'
+      : `The newest backup in a store is of ${day(newest)}`
+  if (failure !== null)
+    return {
+      isWell: false,
+      text: `${last}. The last one failed: ${failure.reason.replace(/\.$/, '')}`,
+    }
+  if (schedule === null) return { isWell: true, text: `${last}. No schedule takes backups` }
+  if (schedule.paused) return { isWell: false, text: `${last}. The schedule is paused` }
+  const isLate = now - (newest ?? schedule.created_at).getTime() > scheduledMs(schedule)
+  return {
+    isWell: !isLate,
+    text: isLate ? `${last}. The schedule should have taken newer ones` : last,
   }
 }
