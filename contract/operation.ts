@@ -67,6 +67,8 @@ export interface Operation<
    * `proof_needed`. API tokens are exempt.
    */
   readonly proof?: true
+  /** The call reads a whole file of a store before it answers, which takes as long as it takes. */
+  readonly readsFile?: true
   /**
    * Descriptions of query parameters for the documentation, if their meaning is specific to this
    * call.
@@ -93,6 +95,22 @@ export interface Words {
   readonly fields?: Readonly<Record<string, string>>
   /** An example body for each call, valid if the objects with its ids exist. */
   readonly bodies?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * How long a client waits for a response, and for each further part of it, in ms. It is longer than
+ * the time in which the backend gives up by itself, so that users get the backend's reason and not a
+ * time-out: a plan takes its turn and its time, up to three times; a store is tested twice.
+ */
+export const answerWithinMs = ({
+  method,
+  scope,
+  readsFile,
+}: Pick<Operation, 'method' | 'scope' | 'readsFile'>): number => {
+  if (readsFile) return 3_600_000
+  // Sign-ins ask no machine and no store.
+  if (scope === null) return 30_000
+  return method === 'GET' ? 90_000 : 180_000
 }
 
 /** The input of a handler: already parsed, so it conforms to the schemas. */
@@ -133,7 +151,9 @@ type NoBody = typeof noBody
 interface Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema>
   extends
     Pick<Operation, 'summary'>,
-    Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept' | 'session' | 'proof'>> {
+    Partial<
+      Pick<Operation, 'status' | 'errors' | 'media' | 'kept' | 'session' | 'proof' | 'readsFile'>
+    > {
   readonly params?: P
   readonly query?: Q
   readonly body?: B

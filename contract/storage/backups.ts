@@ -87,6 +87,7 @@ export const backupVerify = operation(
   {
     summary: 'Read a backup from its store as a whole, open it with the passphrase and check it.',
     kept: true,
+    readsFile: true,
     answer: Backup,
     errors: ['transition_refused', 'store_refused'],
   },

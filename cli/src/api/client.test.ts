@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { snapshotVerify } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import { serverAdd, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { authorizeRefresh } from '#contract/sessions.ts'
@@ -272,4 +273,24 @@ describe('a response', () => {
       err: expect.stringContaining('nothing listens there') as string,
     })
   })
+})
+
+test('a command waits longer for an answer than the backend works on it', async () => {
+  const limits = vi.spyOn(AbortSignal, 'timeout')
+  onTestFinished(() => limits.mockRestore())
+  const api = await startApi()
+  const cli = await startCli(api)
+  const waited = async (line: string) => {
+    limits.mockClear()
+    await cli.run(line)
+    return limits.mock.lastCall![0]
+  }
+  api.on(serverList, () => pageOf([]))
+  // The extensions of a cluster are read for 30 s at most.
+  expect(await waited('server list')).toBeGreaterThan(60_000)
+  api.on(snapshotVerify, () => {
+    throw new Problem('store_refused', 'It has no such file')
+  })
+  // A snapshot can be gigabytes long, and its store slow.
+  expect(await waited(`snapshot verify ${id(1)}`)).toBe(3_600_000)
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import { applyHeader } from '#contract/apply/applied.ts'
 import { eventStream } from '#contract/events.ts'
-import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import { type Answer, answerWithinMs, type Asked, type Operation } from '#contract/operation.ts'
 import { sessionProve } from '#contract/people/profile.ts'
 import { authorize, authorizeRefresh, deviceCookie, secureName } from '#contract/sessions.ts'
 import { CliError } from '../exit.ts'
@@ -79,7 +79,6 @@ export function checkSafe(url: string, env: Readonly<Record<string, string | und
   )
 }
 
-const timeoutMs = 30_000
 const tries = 3
 const longestWaitMs = 10_000
 
@@ -155,7 +154,8 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
   const { env } = terminal
   const caFile = asked.caFile ?? (env['STEELYARD_CA_FILE'] || undefined)
   const fetch = openTransport(env, caFile)
-  const failed = (base: string, e: unknown) => unreachable(base, e, { timeoutMs, caFile })
+  const failed = (base: string, e: unknown, timeoutMs: number) =>
+    unreachable(base, e, { timeoutMs, caFile })
   let known: Promise<string> | undefined
   const find = async (): Promise<string> => {
     const { url, context } = namedIn(asked, env)
@@ -174,6 +174,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
   ): Promise<{ status: number; text: string }> {
     const base = await url()
     checkSafe(base, env)
+    const timeoutMs = answerWithinMs(operation)
     // The cookie identifies a known device, so that failed sign-ins from other devices don't delay
     // a sign-in from this device.
     const device = operation.name === authorize.name ? await sessions.device(base) : null
@@ -219,7 +220,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         await terminal.sleep(waitMs, signal)
       } catch (e) {
         if (e instanceof CliError || signal?.aborted) throw e
-        const error = failed(base, e)
+        const error = failed(base, e, timeoutMs)
         // Retries only after a broken connection, not after a refused connection or for an unknown
         // host.
         if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut'))
@@ -303,6 +304,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     check(operation, ask)
     const base = await url()
     checkSafe(base, env)
+    const timeoutMs = answerWithinMs(operation)
     const stop = new AbortController()
     const open = async (token: string) => {
       const timer = setTimeout(
@@ -332,7 +334,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         throw refusal(base, answer.status, await textIn(answer))
       yield* bytesOf(answer.body, timeoutMs)
     } catch (e) {
-      throw failed(base, e)
+      throw failed(base, e, timeoutMs)
     }
   }
 
@@ -390,10 +392,15 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
      * the response whatever its status. Refreshes the token and proves the user's identity if
      * necessary. @param path with its query
      */
-    async raw(method: string, path: string, body: string | undefined): Promise<Response> {
+    async raw(
+      method: Operation['method'],
+      path: string,
+      body: string | undefined,
+    ): Promise<Response> {
       const base = await url()
       checkSafe(base, env)
       const key = randomUUID()
+      const timeoutMs = answerWithinMs({ method, scope: 'signed_in' })
       const send = (token: string | null) => {
         const stop = new AbortController()
         const late = () => stop.abort(new DOMException('There is no response', 'TimeoutError'))
@@ -411,7 +418,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
           ...(body !== undefined && { body }),
         })
           .catch((e: unknown) => {
-            throw failed(base, e)
+            throw failed(base, e, timeoutMs)
           })
           .finally(() => clearTimeout(timer))
       }

@@ -13,6 +13,9 @@ import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import { proxyFor } from './proxy.ts'
 
+/** How long a connection may take, in ms: much shorter than some calls work. */
+const connectMs = 30_000
+
 interface Request {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -149,6 +152,14 @@ export function openTransport(env: Terminal['env'], caFile: string | undefined):
       signal.addEventListener('abort', abort, { once: true })
       request.once('close', () => signal.removeEventListener('abort', abort))
       request.on('error', reject)
+      request.once('socket', (socket) => {
+        if (!socket.connecting) return
+        const late = () =>
+          request.destroy(Object.assign(new Error('No connection'), { code: 'ETIMEDOUT' }))
+        const timer = setTimeout(late, connectMs)
+        const done = () => clearTimeout(timer)
+        socket.once('connect', done).once('close', done)
+      })
       request.once('response', (message) => {
         answered = message
         try {

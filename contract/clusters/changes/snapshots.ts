@@ -124,6 +124,7 @@ export const snapshotVerify = operation(
   {
     summary: 'Read the whole file of a snapshot from its store and check it.',
     kept: true,
+    readsFile: true,
     answer: Snapshot,
     errors: ['transition_refused', 'store_refused'],
   },

@@ -7,7 +7,7 @@ import { manyLines, oneLine, safeJson } from '../../text.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** A response that is silent for longer has lost its connection; the stream of events isn't. */
-const silentMs = 60_000
+const silentMs = 90_000
 
 /** The path with the parameters of `--query`. Throws CliError `usage`. */
 function pathOf(path: string, parameters: readonly string[]): string {
@@ -74,9 +74,9 @@ export const apiCommand: Command = command({
     'api PATCH /v1/nodes/0198c0de-0000-7000-8000-000000000001 -f server.json',
   ],
   async run({ terminal, api, json, show }, { operands, options }) {
-    const method = operands.method.toUpperCase()
-    if (!methods.some((m) => m === method))
-      throw new CliError('usage', `METHOD is one of ${methods.join(', ')}`)
+    const asked = operands.method.toUpperCase()
+    const method = methods.find((m) => m === asked)
+    if (method === undefined) throw new CliError('usage', `METHOD is one of ${methods.join(', ')}`)
     const path = pathOf(operands.path, options.query)
     const answer = await api.raw(method, path, await bodyOf(options.data, options.file))
     const media = answer.headers.get('content-type') ?? ''
