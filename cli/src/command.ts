@@ -229,6 +229,20 @@ export const narrowingOptions = (list: AnyList): Options =>
   Object.fromEntries(
     filtersOf(list).map(([key, filter]) => [flagOf(key, filter), filterOption(key, filter)]),
   )
+/** The option for a list's search. */
+const searchOption = {
+  search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
+} as const
+/** The options for what an export has of a list. */
+export const exportOptions = (list: AnyList): Options => ({
+  ...narrowingOptions(list),
+  ...searchOption,
+})
+/** Converts the values of `exportOptions` to a query. */
+export const exportQuery = (list: AnyList, options: AnyGiven['options']) => ({
+  ...narrowingOf(list, options),
+  ...given({ q: options['search'] as string | undefined }),
+})
 /** Converts the values of the filter options to the filters of a query. */
 export const narrowingOf = (list: AnyList, options: AnyGiven['options']): Record<string, string> =>
   given(
@@ -243,7 +257,7 @@ export const shownOptions = (
   const sorts: readonly string[] = sortKeys(list)
   return {
     ...narrowingOptions(list),
-    search: { kind: 'text', value: 'TEXT', help: 'Only rows that contain the text' },
+    ...searchOption,
     sort: {
       kind: 'text',
       value: 'COLUMN',

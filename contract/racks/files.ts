@@ -1,7 +1,9 @@
 /** Places of servers in racks as a CSV file: exported, edited in a spreadsheet, imported. */
 import * as z from 'zod/mini'
 import { importAnswer, importBody } from '../csv/imports.ts'
+import { narrowingOf } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
+import { rackList } from './racks.ts'
 
 /**
  * A row is a server and its place. Without a server it is an empty rack; without a rack the server
@@ -22,8 +24,8 @@ export const rackColumns = [
 
 export const rackExport = operation('rackExport', 'GET /v1/racks/export', 'servers:read', {
   summary:
-    'Where servers stand as CSV: the servers of each rack from above, racks without servers, and servers that stand in no rack. Importing the file unchanged changes nothing.',
-  query: z.strictObject({ datacenter: z.optional(z.string()) }),
+    'Where servers stand as CSV: the servers of each rack from above, racks without servers, and servers that stand in no rack. A search (`q`) leaves the racks whose names contain its text, with their servers. Importing the file unchanged changes nothing.',
+  query: z.strictObject(narrowingOf(rackList.list)),
   answer: z.string(),
   media: 'text/csv',
 })
@@ -43,9 +45,6 @@ export const rackImport = operation('rackImport', 'POST /v1/racks/import', 'serv
 
 /** Words for the API documentation. */
 export const words: Words = {
-  fields: {
-    'rackExport.datacenter': 'Only servers and racks in this datacenter, by code or id.',
-  },
   bodies: {
     rackImport: {
       csv: 'server,rack,unit,height,bay\nbrave-otter-042,A-07,12,2,left\n',

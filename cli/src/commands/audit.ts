@@ -12,8 +12,8 @@ import {
   type Command,
   given,
   listCommand,
-  narrowingOf,
-  narrowingOptions,
+  exportOptions,
+  exportQuery,
 } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { fileOptions, writeSecretFile } from '../files.ts'
@@ -66,7 +66,7 @@ export const auditCommands: Command[] = [
     summary:
       'The audit log as CSV or as lines of JSON, oldest first. The export is itself recorded.',
     options: {
-      ...narrowingOptions(auditList.list),
+      ...exportOptions(auditList.list),
       format: {
         kind: 'text',
         value: 'FORMAT',
@@ -86,7 +86,7 @@ export const auditCommands: Command[] = [
         output,
         force,
       } = options as { format?: (typeof formats)[number]; output?: string; force: boolean }
-      const parts = api.read(exports[format], { query: narrowingOf(auditList.list, options) })
+      const parts = api.read(exports[format], { query: exportQuery(auditList.list, options) })
       if (output === undefined) for await (const part of parts) terminal.out(part)
       else {
         await writeSecretFile(output, parts, force)

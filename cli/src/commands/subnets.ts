@@ -24,8 +24,8 @@ import {
   type Context,
   given,
   listCommand,
-  narrowingOf,
-  narrowingOptions,
+  exportOptions,
+  exportQuery,
   objectCommand,
 } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -364,11 +364,11 @@ export const subnetCommands: Command[] = [
   command({
     name: 'subnet export',
     summary: 'The subnets as CSV, which can be imported again.',
-    options: narrowingOptions(subnetList.list),
+    options: exportOptions(subnetList.list),
     examples: ['subnet export > subnets.csv', 'subnet export --datacenter PL-POZ-1'],
     json: false,
     async run({ terminal, api }, { options }) {
-      terminal.out(await api.call(subnetExport, { query: narrowingOf(subnetList.list, options) }))
+      terminal.out(await api.call(subnetExport, { query: exportQuery(subnetList.list, options) }))
     },
   }),
 ]

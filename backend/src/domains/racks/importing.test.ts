@@ -118,6 +118,8 @@ test('an export that is imported unchanged changes nothing', async () => {
   expect(new Set(again.rows.map(({ does }) => does))).toEqual(new Set(['nothing']))
   const elsewhere = (await operator.call(rackExport, { query: { datacenter: 'PL-WAW-1' } })).answer!
   expect(elsewhere).not.toContain('E-9')
+  const found = (await operator.call(rackExport, { query: { q: 'e-10' } })).answer!
+  expect(found.match(/E-9|E-10|out-\w+/g)).toEqual(['out-high', 'E-10', 'out-low', 'E-10'])
 })
 
 test('servers exchange their places, and one is taken out', async () => {

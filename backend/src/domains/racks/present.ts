@@ -50,6 +50,10 @@ function statusKey({ finding, shared_by }: Rack): number {
   return findingSeverities.length + (shared_by.length > 0 ? 0 : 1)
 }
 
+/** Whether a search finds the rack. @param wanted in lower case */
+export const hasName = ({ name }: Pick<RackRow, 'name'>, wanted: string): boolean =>
+  name.toLowerCase().includes(wanted)
+
 export const readers: MemoryReaders<typeof rackList.list, Rack> = {
   sort: {
     name: (rack) => naturalKey(rack.name),
@@ -62,6 +66,6 @@ export const readers: MemoryReaders<typeof rackList.list, Rack> = {
   filters: {
     datacenter: ({ datacenter }, wanted) => datacenter.code === wanted || datacenter.id === wanted,
   },
-  search: (rack, wanted) => rack.name.toLowerCase().includes(wanted),
+  search: hasName,
   ties: [(rack) => naturalKey(rack.name), (rack) => rack.datacenter.code, (rack) => rack.id],
 }

@@ -36,7 +36,7 @@ import type { Standing } from '../servers/api.ts'
 import { tableOf } from './file-rows.ts'
 import { importing } from './importing.ts'
 import { explained, type RackParts } from './parts.ts'
-import { audited, present, readers } from './present.ts'
+import { audited, hasName, present, readers } from './present.ts'
 import * as store from './store.ts'
 
 const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
@@ -199,7 +199,10 @@ export function racks(parts: RackParts): Domain {
       }),
   }
 
-  const exported = async ({ datacenter }: Input<typeof rackExport>['query']): Promise<string> => {
+  const exported = async ({
+    datacenter,
+    q,
+  }: Input<typeof rackExport>['query']): Promise<string> => {
     const [racks, standing, sites] = [
       await store.all(db),
       await servers.standing(),
@@ -208,10 +211,15 @@ export function racks(parts: RackParts): Domain {
     const isWanted = (id: string | null) =>
       datacenter === undefined ||
       sites.some((site) => site.id === id && (site.code === datacenter || site.id === datacenter))
+    const wanted = q?.toLowerCase() ?? ''
     return writeCsv(
       tableOf(
-        racks.filter(({ datacenter_id }) => isWanted(datacenter_id)),
-        standing.filter(({ datacenter_id }) => isWanted(datacenter_id)),
+        racks.filter((rack) => isWanted(rack.datacenter_id) && hasName(rack, wanted)),
+        // As in the list, a search finds racks, so servers in none are left out.
+        standing.filter(
+          ({ datacenter_id, placement }) =>
+            isWanted(datacenter_id) && (wanted === '' || placement !== null),
+        ),
         sites,
       ),
     )

@@ -1,5 +1,6 @@
 import { rackExport, rackImport } from '#contract/racks/files.ts'
-import { command, type Command, given } from '../../command.ts'
+import { rackList } from '#contract/racks/racks.ts'
+import { command, type Command, exportOptions, exportQuery } from '../../command.ts'
 import { readText } from '../../files.ts'
 import { importedText } from '../../output/imported.ts'
 import { table } from '../../table.ts'
@@ -52,18 +53,12 @@ export const rackFileCommands: Command[] = [
   command({
     name: 'rack export',
     summary:
-      'Where servers stand as CSV, which can be imported again. It has servers in no rack, too.',
-    options: {
-      datacenter: {
-        kind: 'text',
-        value: 'CODE',
-        help: 'Only racks and servers in this datacenter',
-      },
-    },
+      'Where servers stand as CSV, which can be imported again. Without a search it has servers in no rack, too.',
+    options: exportOptions(rackList.list),
     examples: ['rack export > racks.csv', 'rack export --datacenter PL-POZ-1'],
     json: false,
     async run({ terminal, api }, { options }) {
-      terminal.out(await api.call(rackExport, { query: given({ datacenter: options.datacenter }) }))
+      terminal.out(await api.call(rackExport, { query: exportQuery(rackList.list, options) }))
     },
   }),
 ]

@@ -192,6 +192,8 @@ test('an import shows what it would do, what it did, or every problem', async ()
 
 test('the export is printed as it comes', async () => {
   const { api, cli } = await started()
-  api.on(rackExport, ({ query }) => `rack\r\n${query.datacenter}\r\n`)
-  expect((await cli.run('rack export --datacenter PL-POZ-1')).out).toBe('rack\r\nPL-POZ-1\r\n')
+  api.on(rackExport, ({ query }) => `rack\r\n${query.datacenter} ${query.q}\r\n`)
+  expect((await cli.run('rack export --datacenter PL-POZ-1 --search A-0')).out).toBe(
+    'rack\r\nPL-POZ-1 A-0\r\n',
+  )
 })

@@ -5,6 +5,7 @@ import {
   canRemoveRack,
   type Rack,
   rackCreate,
+  rackList,
   rackRemove,
   rackUpdate,
   serverPlace,
@@ -13,7 +14,7 @@ import {
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
-import type { ListSearch } from '../../lib/list-search.ts'
+import { type ListSearch, narrowingOf } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
@@ -47,15 +48,11 @@ export const rackFileActions = (search: ListSearch): [Action, Action] => [
     icon: 'download',
     can: allowed(rackExport),
     run: () =>
-      download(rackExport, { query: narrowed(search) }, 'racks.csv').catch((problem: unknown) =>
-        toast.error(reasonOf(problem)),
+      download(rackExport, { query: narrowingOf(rackList, search) }, 'racks.csv').catch(
+        (problem: unknown) => toast.error(reasonOf(problem)),
       ),
   },
 ]
-/** The export knows the datacenter only. */
-const narrowed = ({ datacenter }: ListSearch) =>
-  typeof datacenter === 'string' ? { datacenter } : {}
-
 export const mayAdd = () => allowed(rackCreate)
 export const mayPlace = () => allowed(serverPlace)
 
