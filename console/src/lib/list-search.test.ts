@@ -169,6 +169,7 @@ test('opening a view removes all params that are not part of the view', () => {
     ...keys,
     status: 'ready',
     page: undefined,
+    open: undefined,
   })
   const grouped = viewOf(serverList.list, { cluster: 'none', group: 'rack', open: '!' })
   expect(showing(serverList.list, grouped)).toStrictEqual({
@@ -176,5 +177,6 @@ test('opening a view removes all params that are not part of the view', () => {
     cluster: 'none',
     group: 'rack',
     page: undefined,
+    open: undefined,
   })
 })

@@ -102,9 +102,9 @@ export function sameView(a: SavedView['search'], b: SavedView['search']): boolea
 
 /**
  * The change of search params that shows a view from its first page: params that the view doesn't
- * have are removed.
+ * have are removed, also the row or group that is open.
  */
 export const showing = (list: AnyList, view: SavedView['search']): ListSearch => ({
-  ...Object.fromEntries(['page', ...viewKeys(list)].map((key) => [key, undefined])),
+  ...Object.fromEntries(['page', 'open', ...viewKeys(list)].map((key) => [key, undefined])),
   ...view,
 })
