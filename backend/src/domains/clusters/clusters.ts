@@ -46,7 +46,7 @@ import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
 import { inTransaction } from '../../db/db.ts'
-import { demandScope, type UserCaller } from '../../http/caller.ts'
+import { demandScope, system, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { ClusterRequest, ServerReset } from './api.ts'
@@ -219,7 +219,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
   longHeavy(clusterPlan, ({ caller, params, body, signal }) => {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
-    return planChange(parts, params.id, body.change, signal)
+    return planChange(parts, params.id, body.change, signal, caller)
   })
   on(clusterCertificates, async ({ params, signal }) =>
     certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal),
@@ -276,7 +276,7 @@ export function clusterCalls(parts: ClusterParts): Domain & {
   return {
     name: 'clusters',
     request: (...asked) => requestChange(parts, ...asked),
-    plan: (...asked) => planChange(parts, ...asked),
+    plan: (...asked) => planChange(parts, ...asked, system),
     reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
     read: (id) => clusterOf(db, id),
     shown: (id) => shownOne(parts, db, id),

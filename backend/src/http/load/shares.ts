@@ -2,8 +2,11 @@
  * A limited number of places, shared fairly: each requester holds at most a given number of places.
  */
 
-/** A requester and the maximum number of its places. The same number of its requests may wait. */
-export type Share = { readonly key: string; readonly most: number }
+/**
+ * A requester and the maximum number of its places. The same number of its requests may wait, or
+ * `mostWaiting`.
+ */
+export type Share = { readonly key: string; readonly most: number; readonly mostWaiting?: number }
 
 /**
  * `full`: no place became free in time, or the requester has gone. `own`: the requester has reached its own limit of places or
@@ -14,7 +17,7 @@ export type Taken = { readonly give: () => void } | 'full' | 'own'
 type Waiting = { readonly shares: readonly Share[]; readonly got: () => void }
 
 /** Limit of all waiting requests, as a multiple of the number of places. */
-const waitingPerPlace = 5
+export const waitingPerPlace = 5
 
 export function shares(count: number) {
   let free = count
@@ -30,7 +33,10 @@ export function shares(count: number) {
     }
   }
   const hasRoom = (counts: ReadonlyMap<string, number>, asked: readonly Share[]): boolean =>
-    asked.every(({ key, most }) => (counts.get(key) ?? 0) < most)
+    asked.every(({ key, most, mostWaiting }) => {
+      const limit = counts === waiting ? (mostWaiting ?? most) : most
+      return (counts.get(key) ?? 0) < limit
+    })
   const enter = (asked: readonly Share[]): { give: () => void } => {
     free -= 1
     add(held, asked, 1)

@@ -120,7 +120,7 @@ function demandAhead(start: ChangeStart | undefined, now: number): void {
  * begins.
  */
 class Moved extends Problem {}
-const mostPlans = 3
+export const mostPlans = 3
 
 /**
  * Answers `clusterChange`. Plans again if the cluster is changed during the planning. @throws
@@ -155,7 +155,7 @@ async function requestOnce(
   demandAhead(start, parts.clock.now())
   const view = await viewFor(parts, id, signal)
   if (!kindOf(change.kind).isReadOnly) demandUnheld(caller, view.state.row)
-  const plan = await planned(view, change)
+  const plan = await planned(view, change, caller)
   if (seen !== undefined && seen !== digestOf(change, plan))
     throw new Problem(
       'stale',

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import { answerWithinMs } from '#contract/operation.ts'
+import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { mostPlans } from './changing.ts'
 import { planLine, TooManyPlans } from './line.ts'
+import { planLimits } from './planning.ts'
 
 test('of many plans a few run at once, the others in their order, and one that nobody waits for not at all', async () => {
   const inLine = planLine(2, 60_000)
@@ -58,4 +62,21 @@ test('a plan that nobody waits for any more makes room in the line at once', asy
   expect((await left).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
   held.resolve('first')
   expect(await Promise.all([first, next])).toEqual(['first', 'next'])
+})
+
+test('one user takes neither all places of plans nor the whole line', async () => {
+  const inLine = planLine(6, 60_000)
+  const held = Promise.withResolvers<string>()
+  const { signal } = new AbortController()
+  const greedy = Array.from({ length: 19 }, () => inLine(signal, () => held.promise, 'greedy'))
+  await expect(inLine(signal, () => held.promise, 'greedy')).rejects.toThrow(TooManyPlans)
+  expect(await inLine(signal, () => Promise.resolve('planned'), 'other')).toBe('planned')
+  held.resolve('held')
+  expect(await Promise.all(greedy)).toEqual(Array(19).fill('held'))
+})
+
+test('clients wait longer than a plan, and a change that is planned anew, can take', () => {
+  const longestPlanMs = planLimits.turnMs + planLimits.deadlineMs
+  expect(answerWithinMs(clusterPlan)).toBeGreaterThan(longestPlanMs)
+  expect(answerWithinMs(clusterChange)).toBeGreaterThan(mostPlans * longestPlanMs)
 })

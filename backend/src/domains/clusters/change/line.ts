@@ -4,7 +4,7 @@
  * until none of them ends in time.
  */
 import { Problem } from '#contract/errors.ts'
-import { shares } from '../../../http/load/shares.ts'
+import { shares, waitingPerPlace } from '../../../http/load/shares.ts'
 
 /** Thrown if a plan has waited too long for its turn: nothing is known of the cluster yet. */
 export class TooManyPlans extends Problem {
@@ -19,15 +19,22 @@ export class TooManyPlans extends Problem {
 }
 
 /**
- * Lets so many plans run at once, in the order in which they were asked for.
+ * Lets so many plans run at once, in the order in which they were asked for. The plans of one user
+ * take two thirds of the places, and half of the line: there is always room for another user.
  * @param waitMs how long a plan waits for its turn
  */
 export function planLine(atOnce: number, waitMs: number) {
   const places = shares(atOnce)
-  /** @throws TooManyPlans */
-  return async <T>(signal: AbortSignal, plan: () => Promise<T>): Promise<T> => {
+  const most = Math.ceil((atOnce * 2) / 3)
+  const mostWaiting = Math.ceil((atOnce * waitingPerPlace) / 2)
+  /**
+   * @param user id of the user who asks; undefined for Steelyard itself
+   * @throws TooManyPlans
+   */
+  return async <T>(signal: AbortSignal, plan: () => Promise<T>, user?: string): Promise<T> => {
     signal.throwIfAborted()
-    const taken = await places.take([], waitMs, signal)
+    const own = user === undefined ? [] : [{ key: user, most, mostWaiting }]
+    const taken = await places.take(own, waitMs, signal)
     if (taken === 'full' || taken === 'own') {
       signal.throwIfAborted()
       throw new TooManyPlans()

@@ -13,6 +13,7 @@ import { hasEnded, operationTitle } from '#contract/operations.ts'
 import { disksToConfirm } from '#contract/servers/disks.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
 import { type NewStep, shownDisk } from '../../operations/api.ts'
 import { type ClusterParts, factsOf } from '../parts.ts'
@@ -25,19 +26,24 @@ import { sharedRacks } from './members/shared-racks.ts'
 import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
 
-/**
- * Time limit of a plan from its turn on, in ms. A user waits for the plan, so machines that don't
- * answer must not delay it for longer.
- */
-const planDeadlineMs = 30_000
-/** Plans of this process at once, and how long one waits for its turn, in ms. */
-const [plansAtOnce, turnMs] = [6, 10_000]
-const inLine = planLine(plansAtOnce, turnMs)
+/** Times are in ms. Clients wait for an answer for longer (`answerWithinMs`). */
+export const planLimits = {
+  /** Plans of this process at once. */
+  atOnce: 6,
+  /** How long one waits for its turn. */
+  turnMs: 10_000,
+  /**
+   * Time limit of a plan from its turn on. A user waits for the plan, so machines that don't answer
+   * must not delay it for longer.
+   */
+  deadlineMs: 30_000,
+}
+const inLine = planLine(planLimits.atOnce, planLimits.turnMs)
 
 /** The view with the time limit of a plan from now on. */
 export const inTime = (view: ChangeView): ChangeView => ({
   ...view,
-  signal: AbortSignal.any([view.signal, AbortSignal.timeout(planDeadlineMs)]),
+  signal: AbortSignal.any([view.signal, AbortSignal.timeout(planLimits.deadlineMs)]),
 })
 
 export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
@@ -98,8 +104,16 @@ export async function viewFor(
  * The kind's plan, with the checks that every change needs.
  * @throws TooManyPlans
  */
-export const planned = (view: ChangeView, change: ClusterChange): Promise<Planned> =>
-  inLine(view.signal, () => plannedNow(inTime(view), change))
+export const planned = (
+  view: ChangeView,
+  change: ClusterChange,
+  caller: Caller,
+): Promise<Planned> =>
+  inLine(
+    view.signal,
+    () => plannedNow(inTime(view), change),
+    caller.kind === 'user' ? caller.userId : undefined,
+  )
 
 async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Planned> {
   const { members } = view.state
@@ -155,7 +169,7 @@ async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Plan
 function unanswered(signal: AbortSignal, error: unknown): string | null {
   if (signal.aborted)
     return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
-      ? `The cluster has not answered within ${planDeadlineMs / 1000} s: bring back the servers that do not answer, then plan again`
+      ? `The cluster has not answered within ${planLimits.deadlineMs / 1000} s: bring back the servers that do not answer, then plan again`
       : null
   if (error instanceof KubernetesError)
     return `The Kubernetes API does not answer as expected: ${error.message}. Bring it back first`
@@ -185,15 +199,16 @@ export function digestOf(
     .digest('hex')
 }
 
-/** Answers `clusterPlan`. */
+/** Answers `clusterPlan`. @param caller who takes a place in the line of plans */
 export async function planChange(
   parts: ClusterParts,
   clusterId: string,
   change: ClusterChange,
   signal: AbortSignal,
+  caller: Caller,
 ): Promise<ClusterPlan> {
   const view = await viewFor(parts, clusterId, signal)
-  const plan = await planned(view, change)
+  const plan = await planned(view, change, caller)
   const busy = await runningOn(parts, parts.db, view.state.row)
   const took = await parts.operations.durations(parts.db, clusterId)
   const sum = (seconds: readonly (number | undefined | null)[]) =>

@@ -385,7 +385,7 @@ async function beginScheduled(
   const view = await viewOf(parts, state, job.signal)
   try {
     if (!kindOf(change.kind).isReadOnly) demandUnheld(by, state.row)
-    const plan = await planned(view, change)
+    const plan = await planned(view, change, by)
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
     demandChosen(plan, chosen)

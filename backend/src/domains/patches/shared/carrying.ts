@@ -40,6 +40,18 @@ interface Turn {
   readonly operation: Operation
   readonly rollOut: RollOut
 }
+/**
+ * What a step waits for, if the refusal only delays it; else null. The sentence of a refusal may ask
+ * its reader to try again, which the roll-out does by itself. Pure.
+ */
+export function waitsFor({ code, message, retryAfterSeconds }: Problem): string | null {
+  if (code === 'operation_running') return message
+  if (code === 'stale') return 'It has changed meanwhile, so it is looked at again'
+  return retryAfterSeconds === undefined
+    ? null
+    : 'Waits until fewer changes of clusters are being planned'
+}
+
 /** What a run has done about a server. */
 type Result = 'again' | { readonly waiting: string } | { readonly failed: string }
 
@@ -265,10 +277,8 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       return await act()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      return ['operation_running', 'stale'].includes(error.code) ||
-        error.retryAfterSeconds !== undefined
-        ? { waiting: error.message }
-        : { failed: error.message }
+      const waiting = waitsFor(error)
+      return waiting === null ? { failed: error.message } : { waiting }
     }
   }
 

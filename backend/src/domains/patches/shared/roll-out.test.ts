@@ -1,5 +1,6 @@
 /** Roll-outs of shared patches over a cluster and a server without one, with other link names. */
 import { describe, expect, test } from 'vitest'
+import { Problem } from '#contract/errors.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
@@ -16,6 +17,7 @@ import {
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
+import { waitsFor } from './carrying.ts'
 
 const world = await clusterWorld({ servers: 5 })
 const { admin } = world
@@ -230,4 +232,15 @@ describe('servers in no cluster', () => {
       servers: { behind: 0, current: 2 },
     })
   })
+})
+
+test('a step that waits says for what, and asks nobody to try again', () => {
+  const busy = new Problem('operation_running', 'Creating europa has not ended')
+  expect(waitsFor(busy)).toBe(busy.message)
+  for (const delayed of [
+    new Problem('unavailable', 'Many changes are being planned. Please try again.', undefined, 5),
+    new Problem('stale', 'The cluster has changed in the meantime: try again'),
+  ])
+    expect(waitsFor(delayed)).not.toMatch(/try|again:/)
+  expect(waitsFor(new Problem('not_eligible', 'Its disk is too small'))).toBeNull()
 })
