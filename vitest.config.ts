@@ -195,6 +195,7 @@ export default defineConfig({
           // Only ends a test that hangs. In full one test ends 30 starts at different moments.
           testTimeout: longTests ? 1_800_000 : 300_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 120_000 } },
         },
       },
       // Tests of the whole product in a real browser and from the command line. Each file starts
@@ -225,6 +226,7 @@ export default defineConfig({
           maxWorkers: 1,
           testTimeout: 600_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 120_000 } },
         },
       },
       {
