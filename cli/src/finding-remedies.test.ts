@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import type { Finding } from '#contract/findings/findings.ts'
 import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
 import { remedyCommands } from './finding-remedies.ts'
-import { everyCommand } from './testing/cli.ts'
+import { findingGet, findingList } from '#contract/findings/findings.ts'
+import { startApi } from './testing/api.ts'
+import { everyCommand, startCli } from './testing/cli.ts'
+import { pageOf } from './testing/things.ts'
 
 const id = '0198c0de-0000-7000-8000-000000000001'
 const about = (kind: Finding['kind']): Finding => ({
@@ -47,4 +50,29 @@ test('the command of a remedy names the object, its cluster or the operation tha
     'steelyard server show thing',
     'steelyard cluster replace web thing --by SERVER',
   ])
+})
+
+test('a finding is named by what it is about, unless that has none or several', async () => {
+  const api = await startApi()
+  const full = about('cluster_etcd_full')
+  const named = (name: string, more: Partial<Finding> = {}) => ({
+    ...full,
+    ...more,
+    object: { ...full.object, name },
+  })
+  const other = id.replace(/1$/, '2')
+  api.on(findingList, () =>
+    pageOf([named('web'), named('shop'), named('shop', { id: other, kind: 'cluster_api_down' })]),
+  )
+  api.on(findingGet, () => named('web'))
+  const cli = await startCli(api)
+  expect((await cli.run('finding show web')).out).toContain('  steelyard cluster defragment web\n')
+  expect(await cli.run('finding show desk')).toMatchObject({
+    exit: 5,
+    err: 'There is no open finding of desk\nsteelyard findings shows them\n',
+  })
+  expect(await cli.run('finding show shop')).toMatchObject({
+    exit: 2,
+    err: `shop has 2 open findings: ${id} (etcd full), ${other} (Kubernetes API down)\n`,
+  })
 })

@@ -6,6 +6,8 @@ import * as z from 'zod/mini'
 import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
+import { findingList } from '#contract/findings/findings.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import { channelList } from '#contract/alerts/channels.ts'
 import { alertRuleList } from '#contract/alerts/rules.ts'
 import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
@@ -71,27 +73,18 @@ function named<L extends AnyList>(
 
 /** Objects without a name, found by id. */
 const unnamed = (
-  what:
-    | 'operation'
-    | 'finding'
-    | 'image'
-    | 'session'
-    | 'snapshot'
-    | 'backup'
-    | 'silence'
-    | 'delivery',
-  listing = `${what} list`,
+  what: 'operation' | 'image' | 'session' | 'snapshot' | 'backup' | 'silence' | 'delivery',
 ): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
-  names: [listing, '.id'],
+  names: [`${what} list`, '.id'],
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
     throw new CliError(
       'usage',
-      `${oneLine(text)} is not the id of ${/^[bdfs]/.test(what) ? 'a' : 'an'} ${what}`,
-      { hint: `steelyard ${listing} shows them` },
+      `${oneLine(text)} is not the id of ${/^[bds]/.test(what) ? 'a' : 'an'} ${what}`,
+      { hint: `steelyard ${what} list shows them` },
     )
   },
 })
@@ -289,7 +282,30 @@ export const commitment: Noun = {
   },
 }
 export const operation = unnamed('operation')
-export const finding = unnamed('finding', 'findings')
+/** A message and the list name what a finding is about, so its name is enough if that is clear. */
+export const finding: Noun = {
+  value: 'FINDING',
+  help: 'Id of the finding, or the name of what it is about if that has one open finding',
+  example: '0198c0de-0000-7000-8000-000000000001',
+  names: ['findings', '.id'],
+  async find(api, text) {
+    if (isId(text)) return { id: text, name: text }
+    const { items } = await api.call(findingList, {
+      query: { q: text.slice(0, longestQuery), per_page: 1000 },
+    })
+    const [one, ...more] = items.filter(({ object }) => object.name === text.trim())
+    if (!one)
+      throw new CliError('not_found', `There is no open finding of ${oneLine(text)}`, {
+        hint: 'steelyard findings shows them',
+      })
+    if (more.length > 0)
+      throw new CliError(
+        'usage',
+        `${oneLine(text)} has ${more.length + 1} open findings: ${[one, ...more].map(({ id, kind }) => `${id} (${findingKinds[kind].title})`).join(', ')}`,
+      )
+    return { id: one.id, name: text }
+  },
+}
 export const image = unnamed('image')
 export const session = unnamed('session')
 export const snapshot = unnamed('snapshot')

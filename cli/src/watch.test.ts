@@ -142,10 +142,6 @@ describe('operation watch', () => {
       exit: 2,
       err: 'web is not the id of an operation\nsteelyard operation list shows them\n',
     })
-    expect(await gone.cli.run('finding show web')).toMatchObject({
-      exit: 2,
-      err: 'web is not the id of a finding\nsteelyard findings shows them\n',
-    })
   })
 
   test('operation watch draws a progress line that fits the terminal', async () => {

@@ -40,6 +40,10 @@ export const gauges = {
   steelyard_escrow_failing: gauge(
     'Clusters that wait because their escrow file cannot be written.',
   ),
+  steelyard_held_objects: gauge(
+    'Clusters, and operations without a cluster, to which nothing is sent until a user resumes them, because the database was restored or went back in time.',
+    'object',
+  ),
   steelyard_outbox_waiting: gauge('Changes that have not been published.'),
   steelyard_servers: gauge(
     'Servers by datacenter, status, and contact: answers, away (an operation restarts it), unreachable, or unasked.',

@@ -110,13 +110,13 @@ export function subjectOf({ test, items, more }: Content): string {
 
 const minute = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
-/** The page of the object in the console. */
+/** The page of the object in the console; of a datacenter, its servers that are silent. */
 const urlOf = ({ object }: Item, origin: string): string =>
   object.kind === 'server'
     ? `${origin}/infra/servers/${object.id}`
     : object.kind === 'cluster'
       ? `${origin}/infra/clusters/${object.id}`
-      : `${origin}/infra/datacenters`
+      : `${origin}/infra/servers?datacenter=${encodeURIComponent(object.name)}&reachable=false`
 
 /** The message as plain text, for people. `origin`: the public URL of Steelyard. */
 export function textOf({ test, items, more }: Content, origin: string): string {

@@ -223,7 +223,9 @@ test('no operation starts on a held cluster; a cancel is accepted and waits unti
   })
 })
 
-test('doctor lists the held clusters and servers, and how to resume them', async () => {
+test('doctor lists the held clusters and servers, and how to resume them, and a metric counts them', async () => {
+  const metrics = await restored.app.inject({ url: '/metrics' })
+  expect(metrics.body).toContain('\nsteelyard_held_objects{object="cluster"} 2\n')
   const { out } = await runCommand((around) => doctor(['--json'], around), environment)
   const findings = JSON.parse(out) as { check: string; verdict: string; text: string }[]
   expect(findings.find((f) => f.check === 'restore')).toEqual({

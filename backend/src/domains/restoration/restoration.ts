@@ -14,7 +14,7 @@ import {
   restorationGet,
 } from '#contract/restoration.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { HoldOwner } from '../../engine/holds.ts'
+import { heldCounts, type HoldOwner } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
@@ -128,6 +128,12 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
 
   return {
     name: 'restoration',
+    figures: async () => ({
+      steelyard_held_objects: Object.entries(await heldCounts(db)).map(([object, value]) => ({
+        object,
+        value,
+      })),
+    }),
     routes(app) {
       const on = serve(app)
       on(restorationGet, ({ caller }) => calls.read(signedIn(caller)))

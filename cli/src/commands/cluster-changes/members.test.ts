@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { certificateKinds, clusterCertificates } from '#contract/clusters/certificates.ts'
+import type { CertificateKind } from '#contract/clusters/ending-certificates.ts'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { serverList } from '#contract/servers/servers.ts'
@@ -128,4 +130,29 @@ test('a refused change prints the command that settles the reason', async () => 
   expect(await cli.run('cluster defragment web --yes')).toMatchObject({
     err: expect.stringContaining(`Nothing was changed. ${helps}`) as string,
   })
+})
+
+test('cluster certificates names the command that renews an authority, and none that is refused', async () => {
+  const { api, cli } = await ready()
+  const one = (kind: CertificateKind, ending: boolean) => ({
+    kind,
+    ending,
+    renewed_by: certificateKinds[kind].renewed_by,
+    node_id: null,
+    name: null,
+    starts_at: null,
+    ends_at: null,
+    reason: null,
+  })
+  api.on(clusterCertificates, () => ({
+    items: [
+      one('talos_ca', true),
+      one('aggregator_ca', false),
+      one('etcd_ca', true),
+      one('kubelet', true),
+    ],
+  }))
+  const { out } = await cli.run('cluster certificates web')
+  expect(out).toMatch(/What helps:\n {2}steelyard cluster rotate web talos-ca --dry-run\n$/)
+  expect(out.match(/cluster rotate/g)).toHaveLength(1)
 })

@@ -5,7 +5,7 @@ import { command, type Command } from '../../command.ts'
 import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
-import { localTime } from '../../text.ts'
+import { localTime, oneLine } from '../../text.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
 const named = rotatedSecretNames.map((name) => name.replaceAll('_', '-'))
@@ -46,23 +46,32 @@ export const rotateCommands: Command[] = [
       const answer = await api.call(clusterCertificates, {
         params: { id: await noun.idOf(api, noun.cluster, operands.cluster) },
       })
+      const helps = answer.items
+        .filter((c) => c.ending && c.renewed_by === 'rotation')
+        .map(
+          ({ kind }) =>
+            `  steelyard cluster rotate ${oneLine(operands.cluster)} ${kind.replaceAll('_', '-')} --dry-run\n`,
+        )
       show(answer, ({ items }) =>
-        table(
-          terminal,
-          items,
-          [
-            { title: 'CERTIFICATE', text: (c) => certificateKinds[c.kind].title },
-            { title: 'SERVER', text: (c) => c.name ?? '' },
-            {
-              title: 'ENDS',
-              text: (c) => (c.ends_at === null ? 'unknown' : localTime(c.ends_at)),
-              colour: (c) => (c.ending ? 'red' : null),
-            },
-            { title: 'RENEWED BY', text: (c) => renewers[c.renewed_by] },
-            { title: 'REASON', text: (c) => c.reason ?? '' },
-          ],
-          'No certificates',
-        ),
+        [
+          table(
+            terminal,
+            items,
+            [
+              { title: 'CERTIFICATE', text: (c) => certificateKinds[c.kind].title },
+              { title: 'SERVER', text: (c) => c.name ?? '' },
+              {
+                title: 'ENDS',
+                text: (c) => (c.ends_at === null ? 'unknown' : localTime(c.ends_at)),
+                colour: (c) => (c.ending ? 'red' : null),
+              },
+              { title: 'RENEWED BY', text: (c) => renewers[c.renewed_by] },
+              { title: 'REASON', text: (c) => c.reason ?? '' },
+            ],
+            'No certificates',
+          ),
+          ...(helps.length > 0 ? ['What helps:\n', ...helps] : []),
+        ].join(''),
       )
     },
   }),

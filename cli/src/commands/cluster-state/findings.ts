@@ -50,7 +50,7 @@ export const findingCommands: Command[] = [
     summary: 'What is wrong with servers, clusters and datacenters now, the worst first.',
     examples: ['findings', 'findings --cluster web', 'findings --ended true --sort=-ended_at'],
     operation: findingList,
-    shown: ['severity', 'kind', 'object', 'since', 'id', 'reason'],
+    shown: ['severity', 'kind', 'object', 'since', 'reason'],
     cells: { severity: { text: (f) => f.severity, colour: (f) => findingColours[f.severity] } },
   }),
   objectCommand({
