@@ -30,6 +30,8 @@ const prevented: Record<string, string> = {
     'datacenter_in_use; deleted clusters forget their datacenter',
   'cluster_recovery.snapshot_id → snapshot':
     'the row of a snapshot is kept as long as a recovery names it',
+  'image.token_id → join_token': 'a revoked token that an image has is kept',
+  'join_arrival.token_id → join_token': 'a revoked token with arrivals is kept',
   'server.datacenter_id → datacenter': 'datacenter_in_use; removed servers forget their datacenter',
   'server.rack_id → rack': 'a rack with servers is not removed (conflict)',
   'shared_layer.patch_id → shared_patch':

@@ -200,8 +200,9 @@ export const settle = (tx: Tx, id: string, how: End) =>
     .execute()
 
 /**
- * Removes arrivals that were refused before `refusedBefore`, and all arrivals of tokens that ended
- * before `tokensBefore`.
+ * Removes arrivals that were refused before `refusedBefore`, all arrivals of tokens that ended
+ * before `tokensBefore`, and tokens that were revoked before, unless an image has the token. The
+ * number of revoked tokens has no limit, and each list reads them all.
  */
 export async function removeOld(
   db: Db,
@@ -221,6 +222,10 @@ export async function removeOld(
       sql<string>`(select id from join_token where revoked_at < ${tokensBefore} or expires_at < ${tokensBefore})`,
     )
     .execute()
+  await sql`
+    delete from join_token t where revoked_at < ${tokensBefore}
+      and not exists (select from join_arrival where token_id = t.id)
+      and not exists (select from image where token_id = t.id)`.execute(db)
 }
 
 export const sealedKey = async (tx: Tx): Promise<Uint8Array | undefined> =>

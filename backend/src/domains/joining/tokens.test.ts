@@ -197,7 +197,7 @@ test('the audit log records creation and revocation of a token, but not the toke
   expect(text).not.toContain(token)
 })
 
-test('refused arrivals are removed after one month, and all arrivals of ended tokens after three months', async () => {
+test('refused arrivals are removed after one month, and all arrivals of ended tokens after three months, then revoked tokens that no image has', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const day = 24 * hour
@@ -215,7 +215,26 @@ test('refused arrivals are removed after one month, and all arrivals of ended to
     good: await make('good', null),
     lately: await make('lately', 10),
     long: await make('long', 91),
+    unused: await make('unused', 91),
+    imaged: await make('imaged', 91),
   }
+  await own.platform.db
+    .insertInto('image')
+    .values({
+      talos_version: 'v1.13.0',
+      arch: 'amd64',
+      secureboot: false,
+      extensions: [],
+      kernel_args: [],
+      format: 'iso',
+      token_id: tokens.imaged,
+      public_url: '',
+      factory_url: '',
+      schematic_id: '',
+      created_at: at(91),
+      updated_at: at(91),
+    })
+    .execute()
   const arrive = (token: keyof typeof tokens, result: 'joined' | 'refused', days: number) =>
     own.platform.db
       .insertInto('join_arrival')
@@ -233,7 +252,7 @@ test('refused arrivals are removed after one month, and all arrivals of ended to
         shard: 0,
       })
       .execute()
-  for (const token of Object.keys(tokens) as (keyof typeof tokens)[])
+  for (const token of ['good', 'lately', 'long'] as const)
     for (const [result, days] of [
       ['joined', 200],
       ['joined', 95],
@@ -256,4 +275,6 @@ test('refused arrivals are removed after one month, and all arrivals of ended to
       'long refused 5',
     ].toSorted(),
   )
+  const kept = await own.platform.db.selectFrom('join_token').select('name').execute()
+  expect(kept.map(({ name }) => name).toSorted()).toEqual(['good', 'imaged', 'lately', 'long'])
 })
