@@ -13,7 +13,7 @@ import { longTests } from '../../tools/testing/length.ts'
 import { startInstallation } from './testing/killing.ts'
 
 const installation = await startInstallation({
-  servers: longTests ? 36 : 7,
+  servers: longTests ? 40 : 7,
   seed: 'kill-changes',
   special: { 1: withDisks, 2: withDisks },
 })

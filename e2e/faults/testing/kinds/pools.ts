@@ -8,7 +8,7 @@ import {
   subnetGet,
 } from '#contract/network/subnets.ts'
 import type { Installation } from '../killing.ts'
-import { create, ended, patiently } from '../world.ts'
+import { create, dismiss, ended, findings, patiently } from '../world.ts'
 
 export const killAssignments = ({ site, call, killedAt }: Installation): void =>
   void describe('subnets of a cluster', () => {
@@ -22,10 +22,10 @@ export const killAssignments = ({ site, call, killedAt }: Installation): void =>
     }, 90_000)
 
     /** Pools of the simulated cluster, by name. */
-    const pools = async () => {
+    const pools = async ({ name } = cluster) => {
       const { pools: held } = await site.simulator.ask<{
         pools: { name: string; spec: { disabled?: boolean } }[]
-      }>('GET', `/clusters/${cluster.name}`)
+      }>('GET', `/clusters/${name}`)
       return Object.fromEntries(held.map((p) => [p.name, p.spec.disabled === true]))
     }
     const look = (subnet: Subnet) => patiently(() => call(subnetGet, { params: { id: subnet.id } }))
@@ -69,6 +69,31 @@ export const killAssignments = ({ site, call, killedAt }: Installation): void =>
         expect(await pools()).toEqual({ [`subnet-${subnet.id}`]: false })
         await ended(call, (await assign([], true)).operation.id)
         expect(await pools()).toEqual({})
+      },
+    )
+
+    test.each(['access:after', 'pool:before', 'pool:after', 'announce:after'])(
+      'the creation of a cluster with subnets interrupted by kill −9 at %s ends with a ready cluster and active pools',
+      async (point) => {
+        const [nodes, subnets] = [await site.take(call, 1), [await add(), await add()]]
+        const made = await killedAt(point, () =>
+          create(call, site, `with-${point.replace(':', '-')}`, nodes, {
+            subnet_ids: subnets.map((s) => s.id),
+          }),
+        )
+        const end = await ended(call, made.operation.id)
+        expect(await findings(call, site, made.cluster.id, nodes, end)).toEqual([])
+        // The load balancer gets them after the operation, once the cluster is ready.
+        for (const subnet of subnets)
+          await expect
+            .poll(() => look(subnet), { timeout: 60_000, interval: 200 })
+            .toMatchObject({ status: 'active', reason: null, clusters: [{ id: made.cluster.id }] })
+        expect(await pools(made.cluster)).toEqual(
+          Object.fromEntries(subnets.map((s) => [`subnet-${s.id}`, false])),
+        )
+        await dismiss(call, site, made.cluster.id, nodes)
+        for (const subnet of subnets)
+          expect(await look(subnet)).toMatchObject({ status: 'unassigned', clusters: [] })
       },
     )
 
