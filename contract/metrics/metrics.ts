@@ -84,6 +84,9 @@ export const gauges = {
   steelyard_backup_timestamp_seconds: gauge(
     'When the newest backup of Steelyard that is in a store and can be restored was taken.',
   ),
+  steelyard_backups_failing: gauge(
+    '1 if the last backup of Steelyard failed, or if its schedule is late or paused; else 0. Missing if there is neither a backup nor a schedule.',
+  ),
   steelyard_subnet_addresses: gauge(
     'Addresses of an assigned subnet by state: used or free. Subnets with unknown use are left out.',
     'subnet',

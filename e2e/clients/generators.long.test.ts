@@ -53,8 +53,8 @@ function everywhere(value: unknown, change: (one: Json) => void): void {
  * some of the fields of today.
  */
 async function document(age: 'today' | 'older', name: string): Promise<string> {
-  // A tool that is made blocks this process. Only the next turn notices that the server has closed
-  // a connection meanwhile.
+  // Building a tool blocks this process. Only in the next turn does it notice that the server has
+  // closed a connection meanwhile, which fetch would use.
   await nextTurn()
   const got = (await (await fetch(`${installation.url}/v1/openapi.json`)).json()) as {
     components: { schemas: Record<string, Json> }

@@ -107,7 +107,9 @@ const stopped = (
   const when = `${status === 'waiting' ? 'waits since' : 'stopped'} ${clockTime(ended_at)}`
   const canRetry = status === 'failed' && operation_id === current
   const todo =
-    canRetry || status === 'waiting' ? '' : '. The same upgrade, requested again, goes on'
+    canRetry || status === 'waiting'
+      ? ''
+      : '. Request the same upgrade again: it goes on from there'
   return {
     kind: 'cluster_upgrade_stopped',
     since: ended_at,

@@ -284,7 +284,7 @@ test('an upgrade that cannot be retried names no operation to retry, and says wh
     return found.map((one) => [one.operationId, one.reason])
   }
   const of = '2 of 3 servers on Talos v1.13.9'
-  const again = 'The same upgrade, requested again, goes on.'
+  const again = 'Request the same upgrade again: it goes on from there.'
   expect(told('failed', 'o')).toEqual([['o', `${of}, stopped 18:01 UTC. web-3 does not answer.`]])
   expect(told('failed', 'a snapshot')).toEqual([
     [undefined, `${of}, stopped 18:01 UTC. web-3 does not answer. ${again}`],

@@ -97,6 +97,7 @@ test('what is said of the backups names the newest, a failure, and a schedule th
   expect(await metric()).toContain(
     `\nsteelyard_backup_timestamp_seconds ${Date.parse(ready!.taken_at!) / 1000}\n`,
   )
+  expect(await metric()).toContain('\nsteelyard_backups_failing 0\n')
   const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 9, keep_days: null }
   await admin.call(backupScheduleSet, { body: wish })
   expect(await said()).toEqual({ isWell: true, text: newest })
@@ -117,6 +118,7 @@ test('what is said of the backups names the newest, a failure, and a schedule th
     isWell: false,
     text: expect.stringContaining(`${newest}. The last one failed: `) as string,
   })
+  expect(await metric()).toContain('\nsteelyard_backups_failing 1\n')
   for (const { id } of await list()) await admin.call(backupRemove, { params: { id } })
   await backend.engine.settle()
   expect(await said()).toBeNull()

@@ -43,6 +43,7 @@ import { restoring } from './restoring.ts'
 import { shownSchedule, writeSchedule } from './schedules.ts'
 import { scheduling } from './scheduling.ts'
 import * as store from './store.ts'
+import { backupsSaid } from './trouble.ts'
 import { readWhole, taking } from './taking.ts'
 
 /** Rows of failed and removed snapshots are deleted after this time, in ms. */
@@ -271,15 +272,16 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
   return {
     name: 'snapshots',
     async figures() {
-      const [known, snapshots, backup] = await Promise.all([
+      const [known, snapshots, backups] = await Promise.all([
         clusters.conditions(db),
         store.snapshotConditions(db),
-        store.newestReady(db, null),
+        store.backupCondition(db),
       ])
+      const said = backupsSaid(backups, clock.now())
       return {
-        steelyard_backup_timestamp_seconds: backup?.taken_at
-          ? [{ value: backup.taken_at.getTime() / 1000 }]
-          : [],
+        steelyard_backup_timestamp_seconds:
+          backups.newest_at === null ? [] : [{ value: backups.newest_at.getTime() / 1000 }],
+        steelyard_backups_failing: said === null ? [] : [{ value: said.isWell ? 0 : 1 }],
         steelyard_cluster_snapshot_timestamp_seconds: known.flatMap(({ id, name }) => {
           const at = snapshots.get(id)?.newest_at
           return at ? [{ cluster: name, value: at.getTime() / 1000 }] : []

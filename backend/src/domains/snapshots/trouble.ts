@@ -1,6 +1,6 @@
 /**
- * What is wrong with the snapshots of a cluster. Findings and the health of the cluster both say it.
- * Pure functions.
+ * What is wrong with the snapshots of a cluster, which findings and its health say, and with
+ * Steelyard's own backups, which `doctor` and a metric say. Pure functions.
  */
 import type { SnapshotCondition } from './store.ts'
 

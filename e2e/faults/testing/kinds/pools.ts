@@ -86,7 +86,7 @@ export const killAssignments = ({ site, call, killedAt }: Installation): void =>
         // The load balancer gets them after the operation, once the cluster is ready.
         for (const subnet of subnets)
           await expect
-            .poll(() => look(subnet), { timeout: 60_000, interval: 200 })
+            .poll(() => look(subnet), { interval: 200 })
             .toMatchObject({ status: 'active', reason: null, clusters: [{ id: made.cluster.id }] })
         expect(await pools(made.cluster)).toEqual(
           Object.fromEntries(subnets.map((s) => [`subnet-${s.id}`, false])),

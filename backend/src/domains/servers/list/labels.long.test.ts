@@ -54,7 +54,7 @@ test('filtering 10,000 servers by label costs at most 1.3 times as much as by da
       const one = await cost(by)
       if (round >= 0) ms[by].push(one)
     }
-  // The fastest rounds: what another program interrupts, or takes the caches of, measures that.
+  // The fastest rounds are compared: other programs make a round slower, and never faster.
   const [byDatacenter, byLabel] = [Math.min(...ms.datacenter), Math.min(...ms.label)]
   process.stdout.write(
     `10,000 servers by datacenter ${byDatacenter.toFixed(2)} ms, by label ${byLabel.toFixed(2)} ms\n`,

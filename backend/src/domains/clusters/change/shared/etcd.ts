@@ -189,8 +189,8 @@ const problemsOf = (reports: readonly MemberReport[]): string =>
   joined(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
 /**
- * Check: every member of etcd is healthy, and etcd keeps its majority without one of them. A change that restarts or removes one server at a time
- * needs all others.
+ * Check: every member of etcd is healthy, and etcd keeps its majority without one of them. A change
+ * that restarts or removes one server at a time needs all others.
  */
 export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
   const problem =
