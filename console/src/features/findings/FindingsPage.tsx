@@ -125,7 +125,11 @@ const Details = ({ finding: f }: { finding: Finding }) => (
   />
 )
 
-const details = (f: Finding) => <Details finding={f} />
+const details = (f: Finding) => (
+  <div className={css['detail']}>
+    <Details finding={f} />
+  </div>
+)
 
 /** What is wrong now, or what was. */
 export function FindingsPage({
