@@ -8,6 +8,7 @@ import { conditionsOf } from './list/conditions.ts'
 import { type Catalogue, catalogue } from './list/catalogue.ts'
 import { inUseOf } from './list/in-use.ts'
 import { summarize } from './list/summary.ts'
+import { wholeServers } from './list/whole.ts'
 import { type FaceParts, membership } from './membership.ts'
 import { placing } from './placing.ts'
 import { registering } from './register/register.ts'
@@ -25,7 +26,7 @@ export interface ServersDomain extends Servers {
 }
 
 export function servers(parts: FaceParts): ServersDomain {
-  const { clock, tell } = parts
+  const { db, clock, tell } = parts
   const listed = catalogue(parts)
   const rosterOf = rosters()
   const contact = {
@@ -41,13 +42,14 @@ export function servers(parts: FaceParts): ServersDomain {
     ...commitments(parts),
     ...placing({ ...parts, listed }),
     async get(id) {
-      const server = await listed.one(id)
+      const [server] = await wholeServers(db, [id])
       if (!server) throw store.missing(id)
       return server
     },
-    several: (ids) => listed.several(ids),
+    several: (ids) => wholeServers(db, ids),
     idsOf: (query, most) => listed.idsOf(query, most),
-    inDatacenter: (datacenterId) => listed.inDatacenter(datacenterId),
+    inDatacenter: async (datacenterId) =>
+      wholeServers(db, await store.idsInDatacenter(db, datacenterId)),
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),

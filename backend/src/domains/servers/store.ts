@@ -54,6 +54,13 @@ const withIds = (on: Db | Tx, ids: readonly string[]) =>
 export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> =>
   withIds(on, ids).execute()
 
+/** Servers with the times of their last contacts. */
+export const withContacts = (on: Db | Tx, ids: readonly string[]) =>
+  withIds(on, ids)
+    .leftJoin('server_contact', 'server_contact.server_id', 'server.id')
+    .select('server_contact.at as contact')
+    .execute()
+
 /** Locks in id order, so that concurrent calls wait instead of dead-locking. */
 export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> =>
   withIds(tx, ids).orderBy('server.id').forUpdate('server').execute()
@@ -225,7 +232,18 @@ export const identified = (
 export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> =>
   liveServers(on).where('server.datacenter_id', '=', datacenterId).execute()
 
-/** Servers with these UUIDs or names. */
+/** Of the servers of a datacenter, by name. */
+export const idsInDatacenter = async (on: Db | Tx, datacenterId: string): Promise<string[]> => {
+  const rows = await on
+    .selectFrom('server')
+    .select('id')
+    .where('datacenter_id', '=', datacenterId)
+    .where('status', '<>', 'deleted')
+    .orderBy(sql`name collate "C"`)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Addresses of the servers of a datacenter but one; `reported` with their prefix. */
 export const addressesBeside = (on: Db | Tx, datacenterId: string, id: string) =>
   on
@@ -245,6 +263,7 @@ export const addressesBeside = (on: Db | Tx, datacenterId: string, id: string) =
     .where('id', '!=', id)
     .execute()
 
+/** Servers with these UUIDs or names. */
 export const among = (
   on: Db | Tx,
   { uuids, names }: { uuids: readonly string[]; names: readonly string[] },

@@ -60,7 +60,14 @@ const settled = async () => {
   await get(id)
   return id
 }
-const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
+/**
+ * Also reads the roster, as the contact loop does every second: observations are compared with the
+ * servers as of the last roster.
+ */
+const get = async (id: string) => {
+  await servers.contact.roster(new Set())
+  return (await viewer.call(serverGet, { params: { id } })).answer!
+}
 const events = async () => {
   await backend.publish()
   return (await db.selectFrom('event').selectAll().orderBy('id').execute()).map((e) => ({

@@ -11,7 +11,7 @@ import {
 import { startBackend } from '../../../testing/backend.ts'
 import { byId, writeContacts } from '../store.ts'
 import { present } from '../present.ts'
-import { digested, noteContact, serverOf } from './kept.ts'
+import { digested, listedOf, noteContact } from './kept.ts'
 import { buildServer } from '../testing.ts'
 
 const backend = await startBackend()
@@ -38,18 +38,49 @@ async function queriesOf(act: () => Promise<unknown>): Promise<number> {
   return Math.min(...counts)
 }
 
-/** The names of the servers that are serialised during `act`. */
+/** The names of the servers that are serialised for lists during `act`. */
 async function serialised(act: () => Promise<unknown>): Promise<string[]> {
   const stringify = vi.spyOn(JSON, 'stringify')
   try {
     await act()
     const values = stringify.mock.calls.map(
-      ([value]: unknown[]) => value as { name?: string; eligibility?: unknown } | null,
+      ([value]: unknown[]) =>
+        value as { name?: string; nodeAddresses?: unknown; eligibility?: unknown } | null,
     )
-    return values.flatMap((value) => (value?.eligibility ? [value.name!] : []))
+    return values.flatMap((value) =>
+      value?.nodeAddresses && !value.eligibility ? [value.name!] : [],
+    )
   } finally {
     stringify.mockRestore()
   }
+}
+
+/**
+ * Holds the answers to queries whose text contains `part`, of all processes, until `release` is
+ * called. `asked` resolves when the first one was sent.
+ */
+function heldQueries(part: string) {
+  const send = Reflect.get(Client.prototype, 'query') as (
+    this: Client,
+    ...args: unknown[]
+  ) => unknown
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(
+    this: Client,
+    ...args: unknown[]
+  ): void {
+    const result = send.apply(this, args)
+    const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text?: string }).text
+    if (text?.includes(part) !== true) return result as void
+    asked.resolve()
+    return released.promise.then(() => result) as unknown as void
+  })
+  const release = () => {
+    query.mockRestore()
+    released.resolve()
+  }
+  onTestFinished(release)
+  return { asked: asked.promise, release }
 }
 
 test('a list of servers or one server takes one query if nothing has changed, and concurrent requests share it', async () => {
@@ -74,13 +105,13 @@ async function readsFor(needle: string, act: () => Promise<unknown>): Promise<nu
   }
 }
 
-test('a server in memory is whole before and after its first contact', async () => {
+test('a server in memory has what lists show, before and after its first contact', async () => {
   const row = (await byId(backend.platform.db, ids[0]!))!
   const kept = { ...digested(row, null), slot: 0 }
-  expect(serverOf(kept)).toEqual(present(row, null))
+  expect(listedOf(kept)).toEqual(z.parse(ListedServer, present(row, null)))
   const contact = new Date('2026-03-01T12:00:00Z')
   noteContact(kept, contact)
-  expect(serverOf(kept)).toEqual(present(row, contact))
+  expect(listedOf(kept)).toEqual(z.parse(ListedServer, present(row, contact)))
 })
 
 test('a search for up to three characters reads only the texts of the page that it returns', async () => {
@@ -126,16 +157,28 @@ test('a search combines with filters, sort order and pages', async () => {
   expect(await found({ status: 'deleted' })).toMatchObject({ total: 0, items: [] })
 })
 
-test('changing a server serialises only that server', async () => {
-  await list()
+test('changing a server serialises only that server for lists', async () => {
+  await rows()
   const rename = async () => {
     await call(serverUpdate, { params: { id: ids[4]! }, body: { name: 'renamed-4' } })
-    await list()
-    await list({ q: 'renamed' })
+    await rows()
+    await rows({ q: 'renamed' })
     await rows({ sort: '-name' })
   }
-  // The server is serialised twice: for the response of the rename, and once for all lists.
-  expect(await serialised(rename)).toEqual(['renamed-4', 'renamed-4'])
+  expect(await serialised(rename)).toEqual(['renamed-4'])
+})
+
+test('a list of whole servers that is asked for while a server changes isn’t kept', async () => {
+  const held = heldQueries('"server_contact"."at" as "contact"')
+  const asked = list({ q: 'listed-', per_page: 4 })
+  await held.asked
+  await call(serverUpdate, { params: { id: ids[0]! }, body: { name: 'listed-00' } })
+  const later = await rows({ q: 'listed-' })
+  expect(later.answer!.items.map((s) => s.name)).toContain('listed-00')
+  held.release()
+  expect((await asked).answer!.items.map((s) => s.name)).toContain('listed-0')
+  expect(await names({ q: 'listed-', per_page: 4 })).toContain('listed-00')
+  await call(serverUpdate, { params: { id: ids[0]! }, body: { name: 'listed-0' } })
 })
 
 test('with fields=list, every list returns the same servers with only the fields that lists show', async () => {
@@ -236,20 +279,7 @@ test('a list contains the committed changes of all processes, in whatever order 
 test('lists and single servers that are asked for while a process is still reading the servers wait for all of them', async () => {
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
-  const send = Reflect.get(Client.prototype, 'query') as (
-    this: Client,
-    ...args: unknown[]
-  ) => unknown
-  const released = Promise.withResolvers<void>()
-  const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(
-    this: Client,
-    ...args: unknown[]
-  ): void {
-    const result = send.apply(this, args)
-    const text = (args[0] as { text?: string }).text ?? ''
-    return (text.includes('server.id > ') ? released.promise.then(() => result) : result) as void
-  })
-  onTestFinished(() => query.mockRestore())
+  const held = heldQueries('server.id > ')
   const read = async (path: string) =>
     (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } }))
       .body
@@ -258,7 +288,8 @@ test('lists and single servers that are asked for while a process is still readi
     `${serverList.path}/${ids[2]!}`,
     `${serverList.path}?q=listed-`,
   ].map(read)
-  released.resolve()
+  await held.asked
+  held.release()
   const [page, one, found] = await Promise.all(asked)
   expect(JSON.parse(page!)).toEqual((await list({ per_page: 3 })).answer)
   expect(JSON.parse(one!)).toEqual((await call(serverGet, { params: { id: ids[2]! } })).answer)

@@ -1,20 +1,21 @@
 /**
- * Keeps every server in memory as its JSON, so that a list is only joined from texts. Before each
- * use the catalogue reads the database's current snapshot, with one short query for all waiting
- * requests, and the changes since the previous snapshot. So every process sees what any process has
- * committed.
+ * Keeps in memory what lists show of every server, as JSON, so that a list is only joined from
+ * texts. Whole servers are read from the database (`whole.ts`). Before each use the catalogue reads
+ * the database's current snapshot, with one short query for all waiting requests, and the changes
+ * since the previous snapshot. So every process sees what any process has committed.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { comparing, filtersOf, passing } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
-import { type Server, serverList } from '#contract/servers/server.ts'
+import { serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
 import { duplicateIndex } from './duplicates.ts'
-import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
+import { digested, joined, type Kept, noteContact, type ServerPage } from './kept.ts'
 import { needlesOf } from './search.ts'
 import { add, type Bits, both, countOf, has, searchIndex } from './search-index.ts'
+import { wholeServers } from './whole.ts'
 
 type ListQuery = Input<typeof serverList>['query']
 
@@ -52,7 +53,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   const orders = new Map<string, { entries: Kept[]; slots: Uint32Array; isSorted: boolean }>()
   /** The servers that pass filters, by filters. */
   const filtered = new Map<string, Bits>()
-  const pages = new Map<string, ServerPage>()
+  /** Also pages that are still being joined. */
+  const pages = new Map<string, Promise<ServerPage>>()
   let pageBytes = 0
   let revision = 0
 
@@ -208,7 +210,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     const allowed = passed(query)
     return needles.length === 0 ? allowed : both(matching(needles), allowed)
   }
-  const pageOf = (query: ListQuery): ServerPage => {
+  const pageOf = async (query: ListQuery): Promise<ServerPage> => {
     const { page, per_page } = query
     const needles = needlesOf(query.q ?? '')
     const found = narrowed(query, needles)
@@ -227,7 +229,29 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       entries.push(bySlot[slot]!)
       left--
     }
-    return joined(entries, { needles, fields: query.fields, page, per_page, total })
+    const whole =
+      query.fields === 'list'
+        ? undefined
+        : await wholeServers(
+            db,
+            entries.map(({ row }) => row.id),
+          )
+    return joined(entries, { whole, needles, page, per_page, total })
+  }
+  /** Keeps a page until a server changes. One that is forgotten meanwhile isn't counted. */
+  const remember = async (key: string, page: Promise<ServerPage>): Promise<void> => {
+    pages.set(key, page)
+    const made = await page.catch(() => undefined)
+    if (pages.get(key) !== page) return
+    if (made === undefined) {
+      pages.delete(key)
+      return
+    }
+    if (pageBytes + made.bytes.length > mostPageBytes) {
+      forgetPages()
+      pages.set(key, page)
+    }
+    pageBytes += made.bytes.length
   }
 
   return {
@@ -237,10 +261,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       const known = pages.get(key)
       if (known) return known
       const made = pageOf(query)
-      if (changesByItself(query)) return made
-      if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
-      pages.set(key, made)
-      pageBytes += made.bytes.length
+      if (!changesByItself(query)) void remember(key, made)
       return made
     },
     /** The matches of every page in order, as of now; entries change with their servers. */
@@ -252,19 +273,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
         has(found, slot) ? [bySlot[slot]!] : [],
       )
     },
-    async one(id: string): Promise<Server | undefined> {
-      await refresh()
-      const entry = kept.get(id)
-      return entry && serverOf(entry)
-    },
-    /** The servers with these ids, including removed ones; unknown ids are left out. */
-    async several(ids: readonly string[]): Promise<Server[]> {
-      await refresh()
-      return ids.flatMap((id) => {
-        const entry = kept.get(id)
-        return entry ? [serverOf(entry)] : []
-      })
-    },
     /** Ids of the servers that the query finds, on all pages; undefined if more than `most`. */
     async idsOf(query: ListQuery, most: number): Promise<string[] | undefined> {
       await refresh()
@@ -273,14 +281,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       return [...ordered(query.sort)].flatMap((slot) =>
         has(found, slot) ? [bySlot[slot]!.row.id] : [],
       )
-    },
-    /** The servers of a datacenter that aren't removed, by name. */
-    async inDatacenter(datacenterId: string): Promise<Server[]> {
-      await refresh()
-      return [...kept.values()]
-        .filter(({ row }) => row.datacenter_id === datacenterId && row.status !== 'deleted')
-        .map(serverOf)
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     },
     /** All servers in the database now, including removed ones. */
     async entries(): Promise<Iterable<Entry>> {

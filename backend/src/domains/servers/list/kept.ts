@@ -1,7 +1,7 @@
 /**
- * A server as the catalogue keeps it in memory: its JSON as text, and what lists are sorted,
- * filtered and searched by. The hardware itself isn't kept, because as objects it takes several
- * times the memory of the JSON.
+ * A server as the catalogue keeps it in memory: what lists show of it as JSON text, and what they
+ * are sorted, filtered and searched by. The rest, above all its hardware, is four fifths of a
+ * server's JSON, and is read from the database when it is asked for.
  */
 import { hash } from 'node:crypto'
 import { capacityOf, unitsOf } from '#contract/capacity.ts'
@@ -12,17 +12,12 @@ import type { ServerRow } from '../store.ts'
 import { type Claim, claimsOf } from './duplicates.ts'
 import { matchOf, type Searchable, searchable } from './search.ts'
 
-/**
- * A server's JSON. Both texts lack the closing brace, because in search results another field
- * follows.
- */
-interface Texts {
-  readonly whole: string
-  /** Only the fields that lists show (`fields=list`). */
+export interface Kept extends Entry, Searchable {
+  /**
+   * JSON of the fields that lists show (`fields=list`), without the closing brace, because in search
+   * results another field follows.
+   */
   readonly listed: string
-}
-
-export interface Kept extends Entry, Searchable, Texts {
   /** The server's number in the search index. */
   readonly slot: number
   /** The addresses and MACs that are its own. */
@@ -37,14 +32,15 @@ const pick = (from: object, fields: readonly string[]): object =>
 const shownOfTalos = Object.keys(ListedServer.shape.talos.shape)
 const shownOfIdentity = Object.keys(ListedServer.shape.identity.shape)
 
-function textsOf(server: Server): Texts {
-  const listed = {
+/** JSON without the closing brace. */
+const openJson = (server: ListedServer): string => JSON.stringify(server).slice(0, -1)
+
+const listedJson = (server: Server): string =>
+  openJson({
     ...pick(server, listedFields),
     talos: pick(server.talos, shownOfTalos),
     identity: pick(server.identity, shownOfIdentity),
-  }
-  return { whole: JSON.stringify(server).slice(0, -1), listed: JSON.stringify(listed).slice(0, -1) }
-}
+  } as ListedServer)
 
 const mostSets = 1_000
 const sets = new Map<string, Labels>()
@@ -90,43 +86,45 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
       isEligible: server.ineligible === null,
     },
     claims: claimsOf(full),
-    ...textsOf(server),
+    listed: listedJson(server),
     ...searchable(full),
   }
 }
 
 /** Notes the time of a contact, which is far more frequent than any other change of a server. */
 export function noteContact(entry: Kept, contact: Date): void {
-  const { talos, ...server } = serverOf(entry)
-  Object.assign(entry, {
-    contact,
-    ...textsOf({ ...server, talos: { ...talos, last_contact_at: contact.toISOString() } }),
+  const { talos, ...server } = listedOf(entry)
+  const listed = openJson({
+    ...server,
+    talos: { ...talos, last_contact_at: contact.toISOString() },
   })
+  Object.assign(entry, { contact, listed })
 }
 
 /**
  * Joins servers to a page as JSON text. Its tag is weak, because the compressed text has the same
- * tag. `needles`: the search terms; each server then contains the value that matched.
+ * tag. `whole`: the servers themselves, in the order of `entries`, if the page shows more than the
+ * fields of lists. `needles`: the search terms; each server then contains the value that matched.
  */
 export function joined(
   entries: readonly Kept[],
   {
+    whole,
     needles,
-    fields,
     page,
     per_page,
     total,
   }: {
+    whole: readonly Server[] | undefined
     needles: readonly string[]
-    fields: 'list' | undefined
     page: number
     per_page: number
     total: number
   },
 ) {
-  const items = entries.map((entry) => {
+  const items = entries.map((entry, i) => {
     const matched = matchOf(entry, needles)
-    return `${fields === 'list' ? entry.listed : entry.whole}${matched ? `,"matched":${JSON.stringify(matched)}` : ''}}`
+    return `${whole ? openJson(whole[i]!) : entry.listed}${matched ? `,"matched":${JSON.stringify(matched)}` : ''}}`
   })
   const bytes = Buffer.from(
     `{"items":[${items.join(',')}],"page":${page},"per_page":${per_page},"total":${total}}`,
@@ -134,7 +132,5 @@ export function joined(
   return { bytes, etag: `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` }
 }
 
-/** Only the fields that lists show. */
+/** The fields that lists show. */
 export const listedOf = (kept: Kept): ListedServer => JSON.parse(`${kept.listed}}`) as ListedServer
-
-export const serverOf = (kept: Kept): Server => JSON.parse(`${kept.whole}}`) as Server
