@@ -17,7 +17,7 @@ const room = (name: string, more: object = {}) => ({
     include: [`${name}/**/*.test.ts`],
     exclude: never,
     // The limits only end a test that hangs: a busy machine is many times slower than a quiet one.
-    testTimeout: 600_000,
+    testTimeout: longTests ? 1_800_000 : 600_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     ...more,
