@@ -277,9 +277,9 @@ test('a list contains the committed changes of all processes, in whatever order 
 })
 
 test('lists and single servers that are asked for while a process is still reading the servers wait for all of them', async () => {
+  const held = heldQueries('server.id > ')
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
-  const held = heldQueries('server.id > ')
   const read = async (path: string) =>
     (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } }))
       .body
