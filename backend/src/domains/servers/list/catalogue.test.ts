@@ -56,15 +56,15 @@ async function serialised(act: () => Promise<unknown>): Promise<string[]> {
 }
 
 /**
- * Holds the answers to queries whose text contains `part`, of all processes, until `release` is
- * called. `asked` resolves when the first one was sent.
+ * Holds the database's answers to queries whose text contains `part`, of all processes, until
+ * `release` is called. `answered` resolves when the database has answered the first one.
  */
 function heldQueries(part: string) {
   const send = Reflect.get(Client.prototype, 'query') as (
     this: Client,
     ...args: unknown[]
   ) => unknown
-  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(
     this: Client,
     ...args: unknown[]
@@ -72,15 +72,20 @@ function heldQueries(part: string) {
     const result = send.apply(this, args)
     const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text?: string }).text
     if (text?.includes(part) !== true) return result as void
-    asked.resolve()
-    return released.promise.then(() => result) as unknown as void
+    const hold = async () => {
+      const answer = await result
+      answered.resolve()
+      await released.promise
+      return answer
+    }
+    return hold() as unknown as void
   })
   const release = () => {
     query.mockRestore()
     released.resolve()
   }
   onTestFinished(release)
-  return { asked: asked.promise, release }
+  return { answered: answered.promise, release }
 }
 
 test('a list of servers or one server takes one query if nothing has changed, and concurrent requests share it', async () => {
@@ -171,7 +176,7 @@ test('changing a server serialises only that server for lists', async () => {
 test('a list of whole servers that is asked for while a server changes isn’t kept', async () => {
   const held = heldQueries('"server_contact"."at" as "contact"')
   const asked = list({ q: 'listed-', per_page: 4 })
-  await held.asked
+  await held.answered
   await call(serverUpdate, { params: { id: ids[0]! }, body: { name: 'listed-00' } })
   const later = await rows({ q: 'listed-' })
   expect(later.answer!.items.map((s) => s.name)).toContain('listed-00')
@@ -288,7 +293,7 @@ test('lists and single servers that are asked for while a process is still readi
     `${serverList.path}/${ids[2]!}`,
     `${serverList.path}?q=listed-`,
   ].map(read)
-  await held.asked
+  await held.answered
   held.release()
   const [page, one, found] = await Promise.all(asked)
   expect(JSON.parse(page!)).toEqual((await list({ per_page: 3 })).answer)
