@@ -262,7 +262,7 @@ export async function apiBudgets({
 
       const hundred = `${url}/v1/nodes?per_page=100`
       const pid = program.child.pid!
-      await share(say, 'list of 100', { url: hundred, pid, headers, bar: 'at least 0.85' })
+      await share(say, 'list of 100', { url: hundred, pid, headers, bar: 'at least 0.60' })
       await share(say, 'list of 100 with a search', {
         url: `${hundred}&q=a`,
         pid,
