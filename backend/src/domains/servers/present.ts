@@ -152,10 +152,7 @@ export const trialOf = (
     ? null
     : { state: row.trial_state, reason: row.trial_reason, since: row.trial_since.toISOString() }
 
-/**
- * The fields are in this order because the list with `fields=list` is cut from this JSON
- * (`list/kept.ts`).
- */
+/** The whole server. Lists with `fields=list` show some of its fields (`list/kept.ts`). */
 export function present(row: ServerRow, contact: Date | null): Server {
   const { hardware } = row
   const { cores, memory_bytes, disk_bytes } = hardware ? capacityOf(hardware) : unknownCapacity
