@@ -169,12 +169,14 @@ test('the late answer of a refresh is dropped if the user has signed out in this
   await into
   // The viewer's own refresh doesn't wait for the admin's.
   const own = call(serverList)
+  // A token has the second in which it is made.
+  const access_token = access(viewer, 'second')
   ;(await request(refreshPath)).answer(200, {
-    access_token: access(viewer, 'second'),
+    access_token,
     refresh_token: 'second refresh token of viewer',
   })
   const list = await request('/v1/nodes')
-  expect(list.bearer).toBe(`Bearer ${access(viewer, 'second')}`)
+  expect(list.bearer).toBe(`Bearer ${access_token}`)
   list.answer(200, { items: [] })
   expect(await own).toEqual({ items: [] })
   const before = ofViewer()
