@@ -341,13 +341,18 @@ export interface Servers extends Membership, Notes, Registering, Placements {
    */
   readonly factsForUpdate: (tx: Tx, id: string) => Promise<ServerFacts>
   /**
-   * Locks the row of a server until the transaction ends, and returns its cluster. @throws Problem
-   * not_found, also if removed
+   * Locks the row of a server until the transaction ends, and returns its cluster and operation.
+   * @throws Problem not_found, also if removed
    */
   readonly locked: (
     tx: Tx,
     id: string,
-  ) => Promise<{ cluster_id: string | null; drift_seen: string | null }>
+  ) => Promise<{
+    name: string
+    cluster_id: string | null
+    operation_id: string | null
+    drift_seen: string | null
+  }>
   /** Locks the rows of servers in id order until the transaction ends. */
   readonly lockAll: (tx: Tx, ids: readonly string[]) => Promise<void>
   /**

@@ -12,11 +12,25 @@ import { createAuthority, type Credentials } from '#talos/pki/certificates.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
+import type { Reader } from '../../../reading/reader.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue, sweepQueue } from '../api.ts'
 
-const world = await clusterWorld({ servers: 1, seed: 'drift' })
+/** What happens once before the reading thread gets the job of this name. */
+const beforeReading = new Map<string, () => Promise<void>>()
+const world = await clusterWorld({
+  servers: 1,
+  seed: 'drift',
+  reading:
+    (read): Reader =>
+    async (who, name, ...given) => {
+      const act = beforeReading.get(name)
+      beforeReading.delete(name)
+      await act?.()
+      return read(who, name, ...given)
+    },
+})
 const { admin, backend } = world
 let node: Server
 let cluster: Cluster
@@ -208,6 +222,43 @@ test('overwriting a change by others restores the configuration that Steelyard s
   await world.until(held, (yaml) => !yaml.includes('net.core.somaxconn'))
   await world.until(drift, (d) => d.state === 'none')
   expect((await world.server(node.id)).drift).toBeNull()
+})
+
+test('an operation that begins during the checks of a change or of a decision refuses it', async () => {
+  const { db } = backend.platform
+  const operation = await db.selectFrom('operation').select('id').executeTakeFirstOrThrow()
+  const hold = (id: string | null) =>
+    inTransaction(db, (tx) => backend.domains.servers.hold(tx, node.id, id))
+  const generations = async () =>
+    (await backend.domains.configurations.kept.newest(db, cluster.id, node.id))!.generation
+  const names = async () =>
+    (await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name)
+  const refused = {
+    status: 409,
+    problem: { code: 'operation_running', error: `An operation on ${node.name} has not ended` },
+  }
+  const before = [await names(), await generations()]
+
+  beforeReading.set('composeChange', () => hold(operation.id))
+  const body = { name: 'late', body: sysctl('vm.dirty_ratio', '10') }
+  expect(await admin.call(patchCreate, { params: params(), body })).toMatchObject(refused)
+  await hold(null)
+
+  await patchOutside(sysctl('kernel.late', '1'))
+  const seen = (await drift()).seen!
+  for (const [decision, read] of [
+    [serverDriftKeep, 'links'],
+    [serverDriftOverwrite, 'composeChange'],
+  ] as const) {
+    beforeReading.set(read, () => hold(operation.id))
+    expect(await admin.call(decision, { params: params(), body: { seen } })).toMatchObject(refused)
+    expect(beforeReading.size).toBe(0)
+    await hold(null)
+  }
+  expect(await drift()).toMatchObject({ state: 'drifted', seen })
+  expect([await names(), await generations()]).toEqual(before)
+  await admin.call(serverDriftOverwrite, { params: params(), body: { seen } })
+  await world.until(drift, (d) => d.state === 'none')
 })
 
 test('a change made after the user saw the difference is not overwritten', async () => {

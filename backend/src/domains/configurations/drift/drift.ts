@@ -15,7 +15,7 @@ import { sentBy } from '../../../reading/asker.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { configuringQueue, type KeptConfigs } from '../api.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
-import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
+import { adminCredentials, type ConfigurationParts, type Core, demandIdle } from '../parts.ts'
 import type { Difference } from './difference.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
@@ -171,8 +171,7 @@ export function drifts(
     seen: string,
   ): Promise<{ server: ServerFacts; judged: Judged }> => {
     const server = await factsOf(db, nodeId)
-    if (server.operation_id)
-      throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    demandIdle(server)
     const judged = await ask(server)
     if (!judged || judged.same)
       throw new Problem('stale', `The configuration of ${server.name} is already what it should be`)
@@ -185,8 +184,8 @@ export function drifts(
   }
 
   /**
-   * Locks the server's row and returns its cluster's id. @throws Problem stale if another
-   * configuration was sent since the comparison
+   * Locks the server's row and returns its cluster's id. @throws Problem operation_running; stale if
+   * another configuration was sent since the comparison
    */
   const demandSameGeneration = async (
     tx: Tx,
@@ -194,6 +193,7 @@ export function drifts(
     judged: Judged,
   ): Promise<string> => {
     const row = await servers.locked(tx, server.id)
+    demandIdle(row)
     const now = row.cluster_id === null ? null : await kept.all(tx, row.cluster_id, server.id)
     if (
       row.cluster_id === null ||
@@ -309,7 +309,7 @@ export function drifts(
 
     /**
      * @throws Problem stale if the configuration is no longer the one that the user was shown;
-     * held_by_files
+     * held_by_files, operation_running
      */
     async keep(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { cluster } = await factsOf(db, nodeId)

@@ -1,14 +1,14 @@
 /** Changes of a server's layers: checked first, then saved together with the new generation. */
 import { Problem } from '#contract/errors.ts'
 import { problemSentence } from '#contract/patches.ts'
-import { inTransaction } from '../../../db/db.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { configuringQueue, type Layering, type Sending } from '../api.ts'
 import { knownOf, layersOf } from '../composing/render.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import type { Drifts } from '../drift/drift.ts'
-import type { ConfigurationParts, Core } from '../parts.ts'
+import { type ConfigurationParts, type Core, demandIdle } from '../parts.ts'
 import type { Verdict } from './previewing.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
@@ -59,8 +59,7 @@ export function changing(
     const isLost = await demandReached()
     if (!server.cluster) return { isLost }
     if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
-    if (server.operation_id)
-      throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    demandIdle(server)
     const { kind, reason } = await verdict(server, yaml, { isReal, mayAsk: true })
     if (kind === 'not_allowed')
       throw new Problem('invalid', `Talos refuses it: ${reason}`, { body: reason })
@@ -84,20 +83,22 @@ export function changing(
     }
   }
 
-  const lockUnheld: Sending['lockUnheld'] = async (tx, caller, nodeId) => {
-    const { cluster_id } = await servers.locked(tx, nodeId)
-    if (cluster_id !== null) await clusters.demandUnheld(tx, caller, cluster_id)
-    return cluster_id
+  const locked = async (tx: Tx, caller: Caller, nodeId: string) => {
+    const row = await servers.locked(tx, nodeId)
+    if (row.cluster_id !== null) await clusters.demandUnheld(tx, caller, row.cluster_id)
+    return row
   }
 
   return {
-    lockUnheld,
+    lockUnheld: async (tx, caller, nodeId) => (await locked(tx, caller, nodeId)).cluster_id,
     async change(caller, nodeId, after, save) {
       const { cluster } = await factsOf(db, nodeId)
       if (cluster) await clusters.demandUnheld(db, caller, cluster.id)
       const { isLost } = await demandAccepted(caller, nodeId, after)
       return inTransaction(db, async (tx) => {
-        const cluster_id = await lockUnheld(tx, caller, nodeId)
+        const row = await locked(tx, caller, nodeId)
+        const { cluster_id } = row
+        if (cluster_id !== null) demandIdle(row)
         const saved = await save(tx)
         if (cluster_id !== null && (await renderAgain(tx, cluster_id, nodeId))) {
           if (isLost) await kept.sendForGood(tx, cluster_id, nodeId)

@@ -164,7 +164,11 @@ export function configuring(
       return undefined
     } catch (error) {
       if (error instanceof OtherImages) {
-        await job.fence.write((tx) => renderAgain(tx, cluster.id, server.id))
+        await job.fence.write(async (tx) => {
+          // Whoever saves a patch stores a generation too, with the row of the server locked.
+          const { cluster_id } = await servers.locked(tx, server.id)
+          if (cluster_id === cluster.id) await renderAgain(tx, cluster.id, server.id)
+        })
         return { againMs: 0 }
       }
       if (error instanceof ChangedByOthers) {
