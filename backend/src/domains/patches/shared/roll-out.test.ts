@@ -51,6 +51,8 @@ const begin = async (id: string, body: object = {}) => {
   return called.answer.operation
 }
 let id = ''
+/** The roll-out that its canary has refused. */
+let refused = ''
 
 test('the preview groups servers by likeness and names the one that refuses', async () => {
   const links = [await linkOf(first!), await linkOf(second!)]
@@ -129,6 +131,7 @@ test('the roll-out stops at the canary that refuses, and no server is changed', 
     (await admin.call(operationRetry, { params: { id: operation.id }, body: {} })).status,
   ).toBe(200)
   expect(await world.ended(operation.id)).toMatchObject({ status: 'failed' })
+  refused = operation.id
 })
 
 test('a mended patch goes to one server after another, and each merged line says its patch', async () => {
@@ -166,6 +169,17 @@ test('a mended patch goes to one server after another, and each merged line says
     servers: { targets: 2, current: 2, behind: 0 },
     last_operation: { id: operation.id, kind: 'sharedPatchRollOut', status: 'done', reason: null },
   })
+})
+
+test('a roll-out that a later one has followed is not retried', async () => {
+  expect(
+    (await admin.call(operationRetry, { params: { id: refused }, body: {} })).problem,
+  ).toMatchObject({
+    code: 'operation_ended',
+    error:
+      'vlan-storage was rolled out or undone again since: roll it out for the servers that are behind',
+  })
+  expect(await world.operation(refused)).toMatchObject({ status: 'failed' })
 })
 
 test('a patch of the server itself keeps the shared one', async () => {

@@ -7,6 +7,7 @@ import {
   type sharedPatchRollOut,
   type sharedPatchUndo,
 } from '#contract/shared-patches/shared-patches.ts'
+import { no, yes } from '#contract/rule.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller, callerName } from '../../../http/caller.ts'
 import { existing, type Versions } from '../../../http/tags.ts'
@@ -33,6 +34,27 @@ export async function demandIdle(
 ): Promise<void> {
   const [open] = await operations.open(on, 'shared_patch', id)
   if (open) throw new Problem('operation_running', sharedPatchRefusals.busy(name))
+}
+
+/**
+ * Only the newest roll-out or undo of a patch can be retried: an earlier one would put back what
+ * servers had before.
+ */
+export function guardRollOutRetries({
+  operations,
+  store,
+}: Pick<SharedParts, 'operations' | 'store'>): void {
+  operations.guardRetry(sharedPatchQueue, {
+    async may(tx, { id, key }) {
+      const patch = await store.lock(tx, key)
+      if (!patch) return no('The shared patch was removed')
+      return (await store.lastOperationOf(tx, key)) === id
+        ? yes
+        : no(
+            `${patch.name} was rolled out or undone again since: roll it out for the servers that are behind`,
+          )
+    },
+  })
 }
 
 type RollOut = Awaited<ReturnType<SharedStore['rollOuts']>>[number]

@@ -39,7 +39,7 @@ import { sharedPatchReconciler } from './carrying.ts'
 import { demandFilled, filling } from './filling.ts'
 import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
-import { changedSince, demandIdle, rolling } from './rolling.ts'
+import { changedSince, demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
 import {
   type Head,
@@ -84,6 +84,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
   const { rollOut, undo } = rolling(parts)
   const previews = previewing(parts)
   engine.register(sharedPatchReconciler(parts))
+  guardRollOutRetries(parts)
 
   async function restore(
     tx: Tx,

@@ -325,6 +325,17 @@ export function sharedStore({ vault }: { vault: Vault }) {
         .select(['id', 'patch_id', 'undoes', 'revision', 'created_by_name'])
         .where('operation_id', '=', operationId)
         .executeTakeFirst(),
+    /** The operation of the newest roll-out or undo of a patch. */
+    lastOperationOf: async (on: Db | Tx, patchId: string): Promise<string | undefined> =>
+      (
+        await on
+          .selectFrom('shared_roll_out')
+          .select('operation_id')
+          .where('patch_id', '=', patchId)
+          .orderBy('created_at', 'desc')
+          .limit(1)
+          .executeTakeFirst()
+      )?.operation_id,
     patchOfRollOut: (on: Db | Tx, id: string) =>
       on.selectFrom('shared_roll_out').select('patch_id').where('id', '=', id).executeTakeFirst(),
     /** The operation of the newest undo of a roll-out. */
