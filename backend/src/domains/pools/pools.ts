@@ -11,6 +11,7 @@ import {
   clusterSubnetsPreview,
   type PoolChange,
 } from '#contract/network/subnets.ts'
+import { no, yes } from '#contract/rule.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -110,6 +111,17 @@ export function pools(parts: PoolParts): Pools & Domain {
   }
 
   engine.register(poolReconciler(parts))
+  operations.guardRetry(poolQueue, {
+    async may(tx, { id, key }) {
+      const cluster = await clusters.lock(tx, key)
+      if (!cluster) return no('The cluster is gone')
+      return (await store.pool(tx, key))?.operation_id === id
+        ? yes
+        : no(
+            `A later change of the subnets of ${cluster.name} has followed, which also includes this one`,
+          )
+    },
+  })
 
   const calls = {
     /** @throws Problem not_found */

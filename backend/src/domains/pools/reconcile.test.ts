@@ -127,6 +127,12 @@ test("a pool refused by an admission webhook fails with the webhook's message, a
     status: 'failed',
     steps: [{ status: 'failed' }, { status: 'skipped' }],
   })
+  await world.assign(c.id, [good])
+  await engine.settle()
+  expect((await world.admin().call(operationRetry, { params: { id } })).problem).toMatchObject({
+    code: 'operation_ended',
+    error: `A later change of the subnets of ${c.name} has followed, which also includes this one`,
+  })
 })
 
 test.each([
