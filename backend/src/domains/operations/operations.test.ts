@@ -10,6 +10,7 @@ import { overviewGet } from '#contract/overview.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
+import { statementsDuring } from '../../testing/sent.ts'
 
 /**
  * `woken`: the reconciled keys. `failing`: the error that the reconciler throws, set by each test.
@@ -88,6 +89,26 @@ test('steps record their times and attempts; the first running step sets the ope
   expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(
     5_000,
   )
+})
+
+test('the arguments of operations, which may be large, are read only by who asks for them', async () => {
+  const { id } = await begin()
+  const texts = await statementsDuring(async () => {
+    await viewer.call(operationList)
+    await viewer.call(operationGet, { params: { id } })
+    await viewer.call(overviewGet)
+    await write((tx) => operations.step(tx, id, 'ask', { status: 'failed', reason: 'it refused' }))
+    await operator.call(operationCancel, { params: { id } })
+  })
+  const ofOperations = texts.filter((text) => text.includes('"operation"'))
+  expect(ofOperations.length).toBeGreaterThan(5)
+  expect(
+    ofOperations.filter((text) =>
+      /"arguments"|(?:select|returning) (?:"operation"\.)?\*/.test(text),
+    ),
+  ).toEqual([])
+  const asked = await statementsDuring(() => operations.argumentsOf(db, id, 'serverAdd'))
+  expect(asked.some((text) => text.includes('"arguments"'))).toBe(true)
 })
 
 test('while a cancel is pending, unchanged progress writes nothing', async () => {

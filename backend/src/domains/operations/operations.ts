@@ -146,7 +146,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     id: string,
     kind: K,
   ): Promise<ArgumentsOf<K>> {
-    const row = await store.byId(on, id)
+    const row = await store.argumentsOf(on, id)
     return z.parse(
       operationTable[kind].arguments,
       row?.kind === kind ? row.arguments : {},

@@ -1,16 +1,14 @@
 /** Upgrades that stopped half way or wait, from the steps of their operations. */
 import type { StoppedUpgrade } from './api.ts'
-import type { Found } from './store.ts'
+import type { Found, OperationRow } from './store.ts'
 
 /** The step after which a server has the new version, by its key without the server. */
 const arrived = { clusterUpgradeTalos: 'upgrade', clusterUpgradeKubernetes: 'kubelet' } as const
 
-const versionIn = (given: unknown): string | null => {
-  const { change } = (given ?? {}) as { change?: { version?: unknown } | null }
-  return typeof change?.version === 'string' ? change.version : null
-}
-
-export function stoppedUpgrade({ row, steps }: Found): StoppedUpgrade[] {
+export function stoppedUpgrade({
+  row,
+  steps,
+}: Found<OperationRow & { readonly to_version: string | null }>): StoppedUpgrade[] {
   const { kind, status, target_id } = row
   if (kind !== 'clusterUpgradeTalos' && kind !== 'clusterUpgradeKubernetes') return []
   const waits = steps.find((s) => s.status === 'waiting')
@@ -27,7 +25,7 @@ export function stoppedUpgrade({ row, steps }: Found): StoppedUpgrade[] {
       cluster_id: target_id,
       kind,
       status: isOver ? status : 'waiting',
-      version: versionIn(row.arguments),
+      version: row.to_version,
       reason: isOver ? row.reason : (waits?.reason ?? row.reason),
       ended_at,
       servers: { done, of: turns.length },

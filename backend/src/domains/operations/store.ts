@@ -9,15 +9,46 @@ import { attempts, ends, haveEnded, requested } from './past.ts'
 import { happened } from '../../history.ts'
 import type { Work } from '../../engine/engine.ts'
 
-export type OperationRow = Selectable<Tables['operation']>
+/**
+ * Without `arguments`, which may have megabytes (patches of many servers): `argumentsOf` reads them.
+ */
+export type OperationRow = Omit<Selectable<Tables['operation']>, 'arguments'>
 export type StepRow = Selectable<Tables['operation_step']>
 
-export interface Found {
-  readonly row: OperationRow
+export interface Found<Row = OperationRow> {
+  readonly row: Row
   readonly steps: readonly StepRow[]
 }
 
-const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<Found[]> => {
+const columns = [
+  'id',
+  'kind',
+  'target_kind',
+  'target_id',
+  'target_name',
+  'scope',
+  'status',
+  'reason',
+  'queue',
+  'queue_key',
+  'created_by',
+  'created_by_name',
+  'created_at',
+  'started_at',
+  'ended_at',
+  'cancel_requested_at',
+  'round',
+  'version',
+  'held_since',
+  'starts_at',
+  'in_window',
+  'traceparent',
+] as const satisfies readonly (keyof OperationRow)[]
+
+const withSteps = async <Row extends OperationRow>(
+  db: Db | Tx,
+  rows: readonly Row[],
+): Promise<Found<Row>[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const steps = await db
@@ -48,7 +79,7 @@ const readers: SqlReaders<typeof operationList.list> = {
 const visible = (db: Db, scopes: readonly string[]) =>
   db
     .selectFrom('operation')
-    .selectAll()
+    .select(columns)
     .where((e) =>
       e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]),
     )
@@ -64,14 +95,18 @@ export async function page(
 }
 
 export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
-  const row = await db.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
+  const row = await db
+    .selectFrom('operation')
+    .select(columns)
+    .where('id', '=', id)
+    .executeTakeFirst()
   return row && (await withSteps(db, [row]))[0]
 }
 
 const openAt = (on: Db | Tx, { queue, key }: Work) =>
   on
     .selectFrom('operation')
-    .selectAll()
+    .select(columns)
     .where('queue', '=', queue)
     .where('queue_key', '=', key)
     .where('ended_at', 'is', null)
@@ -123,11 +158,14 @@ export const state = (on: Db | Tx, id: string) =>
     .where('id', '=', id)
     .executeTakeFirst()
 
+export const argumentsOf = (on: Db | Tx, id: string) =>
+  on.selectFrom('operation').select(['kind', 'arguments']).where('id', '=', id).executeTakeFirst()
+
 export const byId = (on: Db | Tx, id: string) =>
-  on.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
+  on.selectFrom('operation').select(columns).where('id', '=', id).executeTakeFirst()
 
 export const lock = (tx: Tx, id: string) =>
-  tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  tx.selectFrom('operation').select(columns).where('id', '=', id).forUpdate().executeTakeFirst()
 
 export async function insert(
   tx: Tx,
@@ -136,7 +174,7 @@ export async function insert(
   const inserted = await tx
     .insertInto('operation')
     .values({ ...row, reason: null })
-    .returningAll()
+    .returning(columns)
     .executeTakeFirstOrThrow()
   happened(tx, ...requested(inserted))
   return inserted
@@ -173,7 +211,7 @@ export async function update(
     .updateTable('operation')
     .set({ ...change, version: sql<number>`version + 1` })
     .where('id', '=', id)
-    .returningAll()
+    .returning(columns)
     .executeTakeFirstOrThrow()
   happened(tx, ...ends(row, change))
   return row
@@ -240,7 +278,7 @@ export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =
 export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<OperationRow[]> {
   const held = on
     .selectFrom('operation')
-    .selectAll()
+    .select(columns)
     .where('held_since', 'is not', null)
     .where('ended_at', 'is', null)
     .orderBy('created_at')
@@ -258,7 +296,7 @@ export const openOf = (
 ): Promise<OperationRow[]> =>
   db
     .selectFrom('operation')
-    .selectAll()
+    .select(columns)
     .where('target_kind', '=', kind)
     .where('target_id', '=', id)
     .where('ended_at', 'is', null)
@@ -333,11 +371,12 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
     .execute()
 
 /** The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. */
-export async function stoppedUpgrades(on: Db | Tx): Promise<Found[]> {
+export async function stoppedUpgrades(on: Db | Tx) {
   const newest = on
     .selectFrom('operation')
     .distinctOn(['target_id', 'kind'])
-    .selectAll()
+    .select(columns)
+    .select(sql<string | null>`arguments->'change'->>'version'`.as('to_version'))
     .where('kind', 'in', ['clusterUpgradeTalos', 'clusterUpgradeKubernetes'])
     .orderBy('target_id')
     .orderBy('kind')
