@@ -32,30 +32,40 @@ export class FenceLost extends Error {
 
 export type Fence = ReturnType<typeof fenceOf>
 
-const fenceOf = ({ db, clock }: Pick<JobParts, 'db' | 'clock'>, taken: Taken) => ({
-  number: taken.fence,
+const fenceOf = ({ db, clock }: Pick<JobParts, 'db' | 'clock'>, taken: Taken) => {
   /**
-   * Runs `change` in a transaction that commits only if this run still holds the object. Like in
-   * `inTransaction`, `change` may be retried.
-   * @throws FenceLost if another run has taken over; nothing is written
+   * For a transaction that another domain has begun: fails it if another run has taken over. Called
+   * last, because objects are always locked before their wake-up row. The lock on this row prevents
+   * a takeover before the commit.
+   * @throws FenceLost
    */
-  write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
-    inTransaction(db, async (tx) => {
-      attributed(tx, system, new Date(clock.now()))
-      const result = await change(tx)
-      // Checked last, because objects are always locked before their wake-up row. The lock on this
-      // row prevents a takeover before the commit.
-      const row = await tx
-        .selectFrom('wake_up')
-        .select('fence')
-        .where('queue', '=', taken.queue)
-        .where('key', '=', taken.key)
-        .forUpdate()
-        .executeTakeFirst()
-      if (row?.fence !== taken.fence) throw new FenceLost(taken)
-      return result
-    }),
-})
+  const demand = async (tx: Tx): Promise<void> => {
+    const row = await tx
+      .selectFrom('wake_up')
+      .select('fence')
+      .where('queue', '=', taken.queue)
+      .where('key', '=', taken.key)
+      .forUpdate()
+      .executeTakeFirst()
+    if (row?.fence !== taken.fence) throw new FenceLost(taken)
+  }
+  return {
+    number: taken.fence,
+    demand,
+    /**
+     * Runs `change` in a transaction that commits only if this run still holds the object. Like in
+     * `inTransaction`, `change` may be retried.
+     * @throws FenceLost if another run has taken over; nothing is written
+     */
+    write: <T>(change: (tx: Tx) => Promise<T>): Promise<T> =>
+      inTransaction(db, async (tx) => {
+        attributed(tx, system, new Date(clock.now()))
+        const result = await change(tx)
+        await demand(tx)
+        return result
+      }),
+  }
+}
 
 /**
  * Serialises concurrent writes of a run, so that they use one pool connection and don't wait for

@@ -12,7 +12,7 @@ import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { beginning, system } from '../../../http/caller.ts'
 import { missingLink } from '../../configurations/api.ts'
 import type { StepChange } from '../../operations/api.ts'
-import type { ServerFacts } from '../../servers/api.ts'
+import type { Also, ServerFacts } from '../../servers/api.ts'
 import type { SharedParts } from './parts.ts'
 import { sharedPatchQueue, stepOf } from './rolling.ts'
 
@@ -138,7 +138,14 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       return 'again'
     }
     const { in_window, confirmed_loss, applied_set: set } = await argumentsOf(turn)
-    const { operation: change } = await parts.changeCluster(
+    // Recorded in the transaction that begins the change: otherwise a run that ends in between
+    // leaves a change that this roll-out neither follows nor cancels.
+    const also: Also = async (tx, begun) => {
+      await store.noteChange(tx, rollOut.id, batch, begun.id)
+      await operations.step(tx, operation.id, stepOf(batch[0]!), { status: 'running' })
+      await job.fence.demand(tx)
+    }
+    await parts.changeCluster(
       beginning(system, set),
       clusterId,
       {
@@ -155,11 +162,9 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
         confirmed_loss,
       },
       job.signal,
+      { also, chosen: batch },
     )
-    await job.fence.write(async (tx) => {
-      await store.noteChange(tx, rollOut.id, batch, change.id)
-      await operations.step(tx, operation.id, stepOf(batch[0]!), { status: 'running' })
-    })
+    job.passed('roll-out-begun')
     return 'again'
   }
 

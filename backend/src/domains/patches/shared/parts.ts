@@ -7,7 +7,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Configurations, LayerStore } from '../../configurations/api.ts'
 import type { Operations } from '../../operations/api.ts'
-import type { Servers } from '../../servers/api.ts'
+import type { Also, Servers } from '../../servers/api.ts'
 import type { Patches } from '../api.ts'
 import type { Filling } from './filling.ts'
 import type { Definition, SharedPatchRow, SharedStore } from './store.ts'
@@ -31,12 +31,16 @@ export interface SharedDomainParts extends Platform {
   }
   readonly configurations: Pick<Configurations, 'rehearse' | 'change'>
   readonly operations: Operations
-  /** Begins a change of a cluster. @throws Problem as `clusterChange` */
+  /**
+   * Begins a change of a cluster. `also` runs in the transaction that begins it; `chosen`: ids of the
+   * servers that it may restart. @throws Problem as `clusterChange`
+   */
   readonly changeCluster: (
     caller: Caller,
     clusterId: string,
     asked: Input<typeof clusterChange>['body'],
     signal: AbortSignal,
+    part: { readonly also: Also; readonly chosen: readonly string[] },
   ) => Promise<{ operation: Operation }>
   /** All layers of a server after a change, for configurations. */
   readonly layers: Pick<LayerStore, 'after'>

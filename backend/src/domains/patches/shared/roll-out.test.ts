@@ -1,8 +1,8 @@
 /** Roll-outs of shared patches over a cluster and a server without one, with other link names. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Problem } from '#contract/errors.ts'
 import { findingList } from '#contract/findings/findings.ts'
-import { operationRetry } from '#contract/operations.ts'
+import { operationList, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
 import { serverUpdate } from '#contract/servers/servers.ts'
 import {
@@ -217,6 +217,35 @@ test('a server that joins the label is behind, and one undo brings every touched
     code: 'transition_refused',
     error: 'The last roll-out was undone already',
   })
+})
+
+test('a run that ends right after it has begun the change of a cluster leaves a roll-out that follows it', async () => {
+  const made = await admin.call(sharedPatchCreate, {
+    body: {
+      name: 'quiet',
+      body: 'machine:\n  sysctls:\n    kernel.printk: "3"\n',
+      targets: { node_ids: [second!.id] },
+    },
+  })
+  const changes = async () =>
+    (await admin.call(operationList, { query: { target: cluster.id } })).answer!
+  const { total } = await changes()
+  let isEnded = false
+  const reach = vi.spyOn(world.backend.platform.failpoint, 'reach').mockImplementation((name) => {
+    if (name !== 'roll-out-begun' || isEnded) return
+    isEnded = true
+    throw new Error('The run ends here')
+  })
+  const operation = await begin(made.answer!.id)
+  expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
+  reach.mockRestore()
+  const { rows } = await world.backend.platform.pool.query<{ change_id: string | null }>(
+    'select s.change_id from shared_roll_out_server s join shared_roll_out r on r.id = s.roll_out_id where r.operation_id = $1',
+    [operation.id],
+  )
+  const now = await changes()
+  expect([isEnded, now.total]).toEqual([true, total + 1])
+  expect(rows).toEqual([{ change_id: now.items[0]!.id }])
 })
 
 describe('servers in no cluster', () => {
