@@ -325,21 +325,31 @@ export function atCommit(tx: Tx, act: () => Promise<void>): void {
   else atCommits.set(tx, [act])
 }
 
+/** Errors of commits that the database has not answered. */
+const unanswered = new WeakSet<Error>()
+
+/** Whether a transaction failed while it was committed, so that its change may be stored. */
+export const mayBeStored = (error: unknown): boolean =>
+  error instanceof Error && unanswered.has(error)
+
 /**
  * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change`
  * again, at most three times: `change` must therefore do nothing outside of `tx`.
  */
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    let isCommitting = false
     try {
       return await db.transaction().execute(async (tx) => {
         const result = await change(tx)
         for (const act of atCommits.get(tx) ?? []) await act()
         await beforeCommit.getStore()?.(tx, result)
+        isCommitting = true
         return result
       })
     } catch (error) {
       if (attempt < 3 && retryable.has(sqlState(error) ?? '')) continue
+      if (isCommitting && error instanceof Error && isDatabaseGone(error)) unanswered.add(error)
       throw error
     }
   }

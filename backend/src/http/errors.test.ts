@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
+import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { startBackend } from '../testing/backend.ts'
 import { asProblem } from './errors.ts'
 
@@ -19,6 +21,30 @@ test('a pool without a free connection is not reported as an unreachable databas
     code: 'unavailable',
     message: 'The database did not answer in time. Please try again.',
   })
+})
+
+test('a change whose commit was not answered may be done, and the sentence says so', async () => {
+  const backend = await startBackend()
+  const { db } = backend.platform
+  const admin = await backend.signIn()
+  const create = () =>
+    admin.call(joinTokenCreate, { body: { name: 'rack-12' } }, { idempotencyKey: 'once' })
+  await sql`create function end_here() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`.execute(
+    db,
+  )
+  await sql`create constraint trigger end_here after insert on join_token deferrable initially deferred for each row execute function end_here()`.execute(
+    db,
+  )
+  expect(await create()).toMatchObject({
+    status: 503,
+    problem: {
+      code: 'unavailable',
+      error:
+        'The database was lost while the change was stored, so it may be done. Look before you try again.',
+    },
+  })
+  await sql`drop trigger end_here on join_token`.execute(db)
+  expect((await create()).status).toBe(201)
 })
 
 test('an error is a problem of RFC 9457 for those who accept one, with the same fields', async () => {

@@ -9,7 +9,7 @@ import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/error
 import type { Verdict } from '#contract/rule.ts'
 import { isGeneral } from '#contract/sentences.ts'
 import { canLose, type ServerLoss } from '#contract/servers/losses.ts'
-import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
+import { isDatabaseGone, isPoolBusy, mayBeStored, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
 /**
@@ -87,6 +87,13 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
     return new Problem(
       'unavailable',
       'The database did not answer in time. Please try again.',
+      undefined,
+      retryAfter(random),
+    )
+  if (mayBeStored(error))
+    return new Problem(
+      'unavailable',
+      'The database was lost while the change was stored, so it may be done. Look before you try again.',
       undefined,
       retryAfter(random),
     )
