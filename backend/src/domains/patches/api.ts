@@ -16,6 +16,8 @@ export interface BehindServer {
   readonly extra: readonly string[]
 }
 
+type Links = ReadonlyMap<string, readonly string[]>
+
 export interface Patches {
   /** Problems of a patch body as sentences; empty if the body can be saved. */
   readonly check: (body: string) => Promise<string[]>
@@ -39,6 +41,8 @@ export interface Patches {
    * @throws Problem `invalid` with the line, `name_taken`
    */
   readonly createIn: (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch) => Promise<void>
+  /** The links that the patches of the set configure, by body. Read before the transaction of `save`. */
+  readonly linksOf: (set: LayerSet) => Promise<Links>
   /**
    * Saves the patches of the set on the server, whose machine has them already. `by`: the name of
    * who requested it. `appliedSet`: the set of files that asks for it. Safe to repeat: patches that
@@ -48,6 +52,10 @@ export interface Patches {
     tx: Tx,
     nodeId: string,
     set: LayerSet,
-    asked: { readonly by: string | null; readonly appliedSet: string | null },
+    asked: {
+      readonly by: string | null
+      readonly appliedSet: string | null
+      readonly links: Links
+    },
   ) => Promise<void>
 }

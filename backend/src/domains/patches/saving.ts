@@ -2,6 +2,7 @@
 import { callerName, system } from '../../http/caller.ts'
 import { ours } from '../../reading/asker.ts'
 import type { Patches } from './api.ts'
+import { lately } from './lately.ts'
 import type { PatchParts } from './parts.ts'
 import { changesOf, inverseOf, isChanged, sharedChangesOf, sharedInverseOf } from './sets.ts'
 import { audited } from './store.ts'
@@ -14,7 +15,9 @@ export function saving({
   tell,
   store,
   servers,
-}: PatchParts): Pick<Patches, 'inverse' | 'changes' | 'save' | 'rollOutSet'> {
+}: PatchParts): Pick<Patches, 'inverse' | 'changes' | 'linksOf' | 'save' | 'rollOutSet'> {
+  const linksIn = lately((body) => read(ours, 'links', body))
+
   return {
     inverse: async (on, nodeId, set) => ({
       ...inverseOf(await store.ofServer(on, nodeId), set),
@@ -40,7 +43,13 @@ export function saving({
       }
     },
 
-    async save(tx, nodeId, set, { by, appliedSet }) {
+    async linksOf({ patches }) {
+      const links = new Map<string, readonly string[]>()
+      for (const { body } of patches) links.set(body, await linksIn(body))
+      return links
+    },
+
+    async save(tx, nodeId, set, { by, appliedSet, links }) {
       const at = new Date(clock.now())
       for (const { roll_out_id } of set.shared ?? [])
         if (roll_out_id !== undefined) await store.shared.noteApplied(tx, roll_out_id, nodeId, at)
@@ -58,11 +67,10 @@ export function saving({
       const target = { kind: 'server', id: nodeId } as const
       const caller = appliedSet === null ? system : { ...system, appliedSet }
       for (const patch of added) {
-        const links = await read(ours, 'links', patch.body)
         const made = await store.insert(
           tx,
           nodeId,
-          { ...patch, links, created_by_name: by ?? callerName(system) },
+          { ...patch, links: links.get(patch.body)!, created_by_name: by ?? callerName(system) },
           at,
         )
         await record(tx, caller, {
@@ -73,12 +81,7 @@ export function saving({
         })
       }
       for (const { row, patch } of updated) {
-        const after = await store.update(
-          tx,
-          row,
-          { ...patch, links: await read(ours, 'links', patch.body) },
-          at,
-        )
+        const after = await store.update(tx, row, { ...patch, links: links.get(patch.body)! }, at)
         const event = { version: after.version, object: { kind: 'patch', id: row.id } } as const
         await record(tx, caller, {
           action: 'patch.updated',

@@ -40,6 +40,30 @@ test('a patch that was checked is stored with a server without reading it in the
   expect(await patches.ofServer(db, id)).toEqual([patch])
 })
 
+test('patches of an operation are saved without reading them in the transaction', async () => {
+  const { patches } = backend.domains
+  const id = await buildServer(backend)
+  const save = async (body: string) => {
+    const patch = { name: 'rolled-out', weight: 500, labels: {}, body }
+    const set = { patches: [patch], remove: [] }
+    const links = await patches.linksOf(set)
+    asked.length = 0
+    await inTransaction(db, (tx) =>
+      patches.save(tx, id, set, { by: null, appliedSet: null, links }),
+    )
+    expect(asked).toEqual([])
+    expect(await patches.ofServer(db, id)).toEqual([patch])
+  }
+  await save(bodyOf('70'))
+  await save(`${bodyOf('71')}---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\n`)
+  const { links } = await db
+    .selectFrom('patch')
+    .select('links')
+    .where('server_id', '=', id)
+    .executeTakeFirstOrThrow()
+  expect(links).toEqual(['eno1'])
+})
+
 test('a writer whose body is stored is not refused, although the queue of the reader is full at that moment', async () => {
   const id = await buildServer(backend)
   const other = await buildServer(backend)

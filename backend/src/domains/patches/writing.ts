@@ -1,5 +1,4 @@
 /** Changes of patches. The resulting configuration is checked first, and saved together with them. */
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import {
@@ -16,6 +15,7 @@ import { demand } from '../../http/errors.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import { type For, ours } from '../../reading/asker.ts'
 import type { Patches } from './api.ts'
+import { lately } from './lately.ts'
 import {
   asNameTaken,
   audienceOf,
@@ -29,9 +29,6 @@ import { audited, type PatchChange, type PatchRow } from './store.ts'
 /** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
-
-/** Bodies that were checked lately: more than a cluster that is made has servers. */
-const mostChecked = 1_000
 
 const demandWritable = (patchId: string): void =>
   demand(canChangePatch({ read_only: isSystemLayer(patchId) }), 'patch_read_only')
@@ -79,26 +76,14 @@ export function writing({
   const demandBody = async (who: For, body: string): Promise<void> =>
     demandNone(await errorsOf(who, body))
 
-  const checking = async (body: string) => {
+  /**
+   * Patches of servers that join a cluster are checked before the transaction that stores them,
+   * whose locks others wait for; so it has nothing to read.
+   */
+  const checked = lately(async (body: string) => {
     const errors = await errorsOf(ours, body)
     return { errors, links: errors.length === 0 ? await read(ours, 'links', body) : [] }
-  }
-  /**
-   * By digest. Patches of servers that join a cluster are checked before the transaction that stores
-   * them, whose locks others wait for; so it has nothing to read.
-   */
-  const checked = new Map<string, ReturnType<typeof checking>>()
-  const lately = (body: string): ReturnType<typeof checking> => {
-    const key = createHash('sha256').update(body).digest('base64')
-    const known = checked.get(key)
-    if (known) return known
-    const [oldest] = checked.keys()
-    if (checked.size >= mostChecked) checked.delete(oldest!)
-    const made = checking(body)
-    checked.set(key, made)
-    made.catch(() => checked.delete(key))
-    return made
-  }
+  })
 
   const insert = async (
     tx: Tx,
@@ -229,7 +214,7 @@ export function writing({
   }
 
   return {
-    check: async (body) => (await lately(body)).errors.map(problemSentence),
+    check: async (body) => (await checked(body)).errors.map(problemSentence),
 
     async create(caller, nodeId, { confirmed_loss: confirmedLoss, ...patch }) {
       await demandBody({ caller }, patch.body)
@@ -274,7 +259,7 @@ export function writing({
     },
 
     async createIn(tx, caller, nodeId, patch) {
-      const { errors, links } = await lately(patch.body)
+      const { errors, links } = await checked(patch.body)
       demandNone(errors)
       await orNameTaken(insert(tx, caller, nodeId, patch, links))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))

@@ -94,11 +94,13 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
       if (missing !== null) return { failed: missing }
       const { confirmed_loss: confirmedLoss } = await argumentsOf(turn)
       const after = await parts.layers.after(db, id, set)
+      const by = turn.rollOut.created_by_name
+      const links = await patches.linksOf(set)
       await configurations.change(system, id, { ...after, confirmedLoss }, async (tx) => {
         // Its installation may have begun meanwhile.
         if ((await servers.locked(tx, id)).cluster_id !== null)
           throw new Problem('operation_running', `${name} is joining a cluster`)
-        await patches.save(tx, id, set, { by: turn.rollOut.created_by_name, appliedSet: null })
+        await patches.save(tx, id, set, { by, appliedSet: null, links })
       })
     }
     await setStep(turn, id, { status: 'done' })

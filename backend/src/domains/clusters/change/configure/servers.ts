@@ -171,16 +171,18 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
       const { configurations, patches } = turn.parts
       await prepare(turn, nodeId!)
       const changed = await set?.(turn, nodeId!)
+      const saved = changed && { set: changed, links: await patches.linksOf(changed) }
       const sent = await configurations.deliver(turn.job, nodeId!, {
         mayReboot: mayReboot(turn, nodeId!),
         attempt: await attemptOf(turn),
         isForGood: turn.confirmedLoss.includes(memberOf(turn, nodeId!).name),
         mends: mends(turn.change),
-        ...(changed && {
+        ...(saved && {
           also: (tx) =>
-            patches.save(tx, nodeId!, changed, {
+            patches.save(tx, nodeId!, saved.set, {
               by: turn.operation.created_by,
               appliedSet: turn.appliedSet,
+              links: saved.links,
             }),
         }),
       })

@@ -64,10 +64,11 @@ export function waysOf({ world, cluster, server, next, cli }: Place) {
    * Changes the patches of the server without a check. `isHeld`: as if the machine had got the new
    * configuration, and others had taken it back on the machine.
    */
-  const below = (set: LayerSet, isHeld: boolean) =>
-    inTransaction(db, async (tx) => {
-      const { patches, configurations } = backend.domains
-      await patches.save(tx, server().id, set, { by: null, appliedSet: null })
+  const below = async (set: LayerSet, isHeld: boolean) => {
+    const { patches, configurations } = backend.domains
+    const links = await patches.linksOf(set)
+    await inTransaction(db, async (tx) => {
+      await patches.save(tx, server().id, set, { by: null, appliedSet: null, links })
       await configurations.renderAgain(tx, cluster().id, server().id)
       if (isHeld)
         await tx
@@ -77,6 +78,7 @@ export function waysOf({ world, cluster, server, next, cli }: Place) {
           .execute()
       await engine.wake(tx, configuringQueue, server().id)
     })
+  }
   const patch = (name: string, body: string, weight: number) => ({ name, body, weight, labels: {} })
   const remove = async (name: string) => {
     const params = { id: server().id }
