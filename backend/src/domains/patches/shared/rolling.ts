@@ -340,7 +340,7 @@ export function rolling(parts: SharedParts) {
 }
 
 const layerNow = async (store: SharedStore, tx: Tx, serverId: string, patchId: string) => {
-  const row = (await store.layersOf(tx, serverId)).find((one) => one.patch_id === patchId)
+  const row = await store.layerOf(tx, serverId, patchId)
   return row ? layerOf(row) : null
 }
 

@@ -143,6 +143,31 @@ test('a roll-out without servers, or of others, is refused with the reason', asy
   })
 })
 
+test('a roll-out reads what the servers have of its patch, and no other patch of theirs', async () => {
+  const ids = [...servers.values()]
+  const made = (await create({ name: 'one', targets: { node_ids: ids } })).answer!
+  const other = (await create({ name: 'other' })).answer!
+  // Their bodies can't be opened.
+  await backend.platform.db
+    .insertInto('shared_layer')
+    .values(
+      ids.map((server_id) => ({
+        server_id,
+        patch_id: other.id,
+        revision: 1,
+        name: 'other',
+        weight: 500,
+        body_sealed: Buffer.from('none'),
+        filled: '{}',
+        created_at: new Date(),
+      })),
+    )
+    .execute()
+  const rolled = await operator.call(sharedPatchRollOut, { params: { id: made.id }, body: {} })
+  expect(rolled.answer?.operation.steps.map((s) => s.node_id).toSorted()).toEqual(ids.toSorted())
+  await backend.platform.pool.query('delete from shared_layer where patch_id = $1', [other.id])
+})
+
 test.each(['en: {p1', 'eth0\nkind: RogueConfig', '*a', 'eth0 #', '"'])(
   'the link %j, which a machine calls so, is no YAML in a patch',
   async (link) => {

@@ -56,6 +56,13 @@ export function sharedStore({ vault }: { vault: Vault }) {
     const body = await vault.open(on, { ...patchPlace(row.id), sealed: body_sealed })
     return { ...row, body: body.toString() }
   }
+  const openedLayer = async (
+    on: Db | Tx,
+    { body_sealed, ...row }: Selectable<Tables['shared_layer']>,
+  ): Promise<SharedLayerRow> => {
+    const body = await vault.open(on, { ...layerPlace(row.server_id), sealed: body_sealed })
+    return { ...row, body: body.toString() }
+  }
   const sealJson = (tx: Tx, at: ReturnType<typeof place>, value: unknown) =>
     vault.seal(tx, { ...at, bytes: Buffer.from(JSON.stringify(value)) })
   const openJson = async (
@@ -230,12 +237,21 @@ export function sharedStore({ vault }: { vault: Vault }) {
         .orderBy('created_at')
         .orderBy('patch_id')
         .execute()
-      return Promise.all(
-        rows.map(async ({ body_sealed, ...row }) => {
-          const body = await vault.open(on, { ...layerPlace(serverId), sealed: body_sealed })
-          return { ...row, body: body.toString() }
-        }),
-      )
+      return Promise.all(rows.map((row) => openedLayer(on, row)))
+    },
+    /** What the server has of one patch. */
+    async layerOf(
+      on: Db | Tx,
+      serverId: string,
+      patchId: string,
+    ): Promise<SharedLayerRow | undefined> {
+      const row = await on
+        .selectFrom('shared_layer')
+        .selectAll()
+        .where('server_id', '=', serverId)
+        .where('patch_id', '=', patchId)
+        .executeTakeFirst()
+      return row && openedLayer(on, row)
     },
     /** Gives a server a layer, or takes it away (null). */
     async setLayer(
