@@ -13,7 +13,7 @@ export function keptConfigs(
   const put: Kept['store'] = (tx, clusterId, nodeId, yaml) =>
     store.put(tx, clusterId, nodeId, yaml, now())
   const keep: Kept['keep'] = async (tx, clusterId, nodeId, yaml) =>
-    void (await store.hold(tx, clusterId, nodeId, await put(tx, clusterId, nodeId, yaml), now()))
+    store.hold(tx, clusterId, nodeId, await put(tx, clusterId, nodeId, yaml), now())
 
   return {
     store: put,

@@ -184,14 +184,42 @@ export function configurationStore({ vault }: { vault: Vault }) {
           .executeTakeFirst()
       )?.generation,
 
-    hold: (tx: Tx, clusterId: string, nodeId: string, generation: number, at: Date) =>
-      tx
+    /**
+     * Notes that the machine has a generation, and removes earlier ones, which nobody reads any more
+     * except the one of the server's last trial.
+     */
+    async hold(
+      tx: Tx,
+      clusterId: string,
+      nodeId: string,
+      generation: number,
+      at: Date,
+    ): Promise<void> {
+      await tx
         .updateTable('cluster_server_config')
         .set({ held_at: sql<Date>`coalesce(held_at, ${at})` })
         .where('cluster_id', '=', clusterId)
         .where('node_id', '=', nodeId)
         .where('generation', '=', generation)
-        .execute(),
+        .execute()
+      await tx
+        .deleteFrom('cluster_server_config as config')
+        .where('cluster_id', '=', clusterId)
+        .where('node_id', '=', nodeId)
+        .where('generation', '<', generation)
+        .where((e) =>
+          e.not(
+            e.exists(
+              e
+                .selectFrom('configuration_trial as trial')
+                .select('trial.node_id')
+                .whereRef('trial.node_id', '=', 'config.node_id')
+                .whereRef('trial.generation', '=', 'config.generation'),
+            ),
+          ),
+        )
+        .execute()
+    },
 
     /** The configuration that was adopted from the machine: the base of its patches. */
     async base(on: Db | Tx, clusterId: string, nodeId: string): Promise<string | undefined> {

@@ -2,6 +2,7 @@
  * Changes that cut a server off although nothing has refused them. The trial brings the server back,
  * on a worker and on a control plane.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
@@ -59,6 +60,16 @@ const events = async (server: Server) => {
   await backend.publish()
   return (await admin.call(serverEvents, { params: { id: server.id } })).answer!.items
 }
+/** The configurations of the server that are kept, and whether its machine has had them. */
+const kept = async (server: Server) =>
+  (
+    await backend.platform.db
+      .selectFrom('cluster_server_config')
+      .select(['generation', 'held_at'])
+      .where('node_id', '=', server.id)
+      .orderBy('generation')
+      .execute()
+  ).map(({ generation, held_at }) => [generation, held_at !== null] as const)
 /** Waits until the contact with the server has noticed that it is back. */
 const answers = (server: Server) =>
   world.until(
@@ -99,7 +110,17 @@ describe.each([
     await inTransaction(backend.platform.db, (tx) =>
       backend.platform.engine.wake(tx, configuringQueue, server.id),
     )
+    const [tried] = (await kept(server)).at(-1)!
     await removeCut(server)
+    // Of what the machine had before its newest configuration, only the one on trial is kept.
+    await world.until(
+      () => kept(server),
+      (rows) =>
+        isDeepStrictEqual(rows, [
+          [tried, false],
+          [tried + 1, true],
+        ]),
+    )
     expect(world.machine(server).disk.state.counters.applies - sent).toBeLessThanOrEqual(1)
     expect(await world.server(server.id)).toMatchObject({ drift: null, trial: null })
   })
