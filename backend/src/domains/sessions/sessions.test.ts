@@ -125,6 +125,22 @@ test('a refresh with rotate replaces the refresh token; a repeat within the grac
   expect((await refresh(first.answer!.refresh_token!, true)).status).toBe(200)
 })
 
+test('a session replaces its refresh token so often, and then waits; without rotate it goes on', async () => {
+  const [one, another] = [await backend.signIn(), await backend.signIn()]
+  let token = one.refreshToken
+  const next = async () => {
+    const answered = await refresh(token, true)
+    token = answered.answer?.refresh_token ?? token
+    return answered
+  }
+  for (let i = 0; i < 60; i++) expect((await next()).status).toBe(200)
+  expect(await next()).toMatchObject({ status: 429, problem: { code: 'throttled' } })
+  expect((await refresh(token)).status).toBe(200)
+  expect((await refresh(another.refreshToken, true)).status).toBe(200)
+  backend.clock.advance(60_000)
+  expect((await next()).status).toBe(200)
+})
+
 test('ten concurrent refreshes get the same successor token', async () => {
   const { refreshToken } = await backend.signIn()
   const all = await Promise.all(Array.from({ length: 10 }, () => refresh(refreshToken, true)))

@@ -12,6 +12,7 @@ import type { Scope } from '#contract/permissions.ts'
 import type { sessionGet } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
+import { bucket } from '../../http/limits.ts'
 import type { Authenticate } from '../../http/session.ts'
 import { lacksSecondFactor, type Rights, scopesOfSession } from './open-sessions.ts'
 import { type IssueFor, type SessionParts, signingIn } from './sign-in.ts'
@@ -24,11 +25,17 @@ import type { AccessToken } from './tokens.ts'
  * have been lost, or two tabs may refresh at once.
  */
 const graceMs = 10_000
+/**
+ * Rotations per second and session, and the size of a burst: each adds a row. An access token lasts
+ * ten minutes, and the tabs of a browser refresh one after another.
+ */
+const rotations = { perSecond: 1 / 60, burst: 60 }
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 
 export function sessions(parts: SessionParts) {
   const { db, clock, log, config, users, tokens, throttle, rotationKey, open } = parts
+  const pace = bucket({ ...rotations, clock })
   const issuer = async () => {
     const issue = await tokens.issuer()
     return (session: IssueFor) =>
@@ -58,7 +65,8 @@ export function sessions(parts: SessionParts) {
     ...signingIn(parts, async (session) => (await issuer())(session)),
 
     /**
-     * @throws Problem session_expired for any invalid token; a reused token also ends its session
+     * @throws Problem session_expired for any invalid token; a reused token also ends its session;
+     * throttled
      */
     async refresh(
       caller: Caller,
@@ -85,6 +93,14 @@ export function sessions(parts: SessionParts) {
         // within the grace period gets the same successor.
         const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
         if (!token.used_at) {
+          const waitMs = pace.take(session.id)
+          if (waitMs > 0)
+            throw new Problem(
+              'throttled',
+              'The refresh token was replaced too often. Please wait a moment.',
+              undefined,
+              waitMs / 1000,
+            )
           await store.markUsed(tx, hash, at)
           await store.insertToken(tx, {
             hash: hashOf(successor),
