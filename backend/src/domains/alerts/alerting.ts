@@ -2,12 +2,14 @@
 import { system } from '../../http/caller.ts'
 import type { Outcome, Reconciler } from '../../engine/engine.ts'
 import type { Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
 import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Servers } from '../servers/api.ts'
 import { alertQueue } from './api.ts'
 import { decide } from './deciding.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
-import { afterSteps, explainedBy } from './explaining.ts'
+import { afterSteps, type Conditions, explainedBy } from './explaining.ts'
 import { contentOf, itemOf, subjectOf } from './message.ts'
 import { termsOf } from './rules.ts'
 import * as deliveries from './store-deliveries.ts'
@@ -16,12 +18,25 @@ import * as store from './store.ts'
 interface AlertParts extends Pick<Platform, 'db' | 'engine' | 'tell'> {
   readonly findings: Pick<Findings, 'standing'>
   readonly operations: Pick<Operations, 'touched'>
+  readonly servers: Pick<Servers, 'conditions'>
+  readonly clusters: Pick<Clusters, 'conditions'>
 }
 
-export const alerting = ({ engine, tell, findings, operations }: AlertParts): Reconciler => ({
+const nothing: Conditions = { servers: [], clusters: [] }
+
+export const alerting = ({
+  engine,
+  tell,
+  findings,
+  operations,
+  servers,
+  clusters,
+}: AlertParts): Reconciler => ({
   queue: alertQueue,
-  reconcile: (job) =>
-    job.fence.write(async (tx): Promise<Outcome> => {
+  async reconcile(job) {
+    // Read before the transaction, because this takes a connection of its own.
+    const { unwell } = await servers.conditions()
+    return job.fence.write(async (tx): Promise<Outcome> => {
       const now = new Date(job.now())
       const channels = (await store.channels(tx)).filter((channel) => !channel.paused)
       if (channels.length === 0) return undefined
@@ -30,7 +45,14 @@ export const alerting = ({ engine, tell, findings, operations }: AlertParts): Re
       const told = await deliveries.told(tx)
       const made = await deliveries.lastMade(tx)
       const standing = await findings.standing(tx, [...new Set(told.map((t) => t.finding_id))])
-      const explained = explainedBy(await operations.touched(tx, afterSteps(now)), standing)
+      const touched = await operations.touched(tx, afterSteps(now))
+      const explained = explainedBy(
+        touched,
+        standing,
+        touched.length === 0
+          ? nothing
+          : { servers: unwell, clusters: await clusters.conditions(tx) },
+      )
       let again = Infinity
       for (const channel of channels) {
         const mine = told.filter((t) => t.channel_id === channel.id)
@@ -65,5 +87,6 @@ export const alerting = ({ engine, tell, findings, operations }: AlertParts): Re
         await tell(tx, system, { name: 'delivery.created', object: { kind: 'delivery', id } })
       }
       return again === Infinity ? undefined : { againMs: Math.max(0, again - now.getTime()) }
-    }),
+    })
+  },
 })

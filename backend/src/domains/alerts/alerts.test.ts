@@ -304,48 +304,6 @@ test('a silence hides its part, and a silenced finding is sent when it outlasts 
   await mend(ids)
 })
 
-test('what a running change explains is not sent until the change has ended, and another server is sent', async () => {
-  await channel()
-  const ids = [await add('restarting'), await add('unlucky')]
-  const began = new Date(backend.clock.now())
-  const { id } = await db
-    .insertInto('operation')
-    .values({
-      kind: 'clusterUpgradeTalos',
-      target_kind: 'cluster',
-      target_id: randomUUID(),
-      target_name: 'web',
-      status: 'running',
-      created_by_name: 'ada@example.com',
-      created_at: began,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await db
-    .insertInto('operation_step')
-    .values({
-      operation_id: id,
-      key: `upgrade/${ids[0]}`,
-      position: 0,
-      title: 'Upgrade restarting',
-      node_id: ids[0]!,
-      status: 'running',
-      started_at: began,
-    })
-    .execute()
-  await silent(ids)
-  await backend.engine.run(1_800_000)
-  expect(told()).toEqual([['began unlucky']])
-  await db
-    .updateTable('operation')
-    .set({ status: 'failed', ended_at: new Date(backend.clock.now()) })
-    .where('id', '=', id)
-    .execute()
-  await backend.engine.run(180_000)
-  expect(told()).toEqual([['began unlucky'], ['began restarting']])
-  await mend(ids)
-})
-
 test('an acknowledged finding is not sent again, an open one is after four hours', async () => {
   await channel()
   const ids = [await add('mine'), await add('nobodys')]

@@ -25,8 +25,10 @@ import {
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
+import type { Clusters } from '../clusters/api.ts'
 import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Servers } from '../servers/api.ts'
 import type { Alerts } from './api.ts'
 import { alerting } from './alerting.ts'
 import { channels as makeChannels } from './channels.ts'
@@ -44,6 +46,8 @@ export function alerts(
     RuleParts & {
       readonly findings: Pick<Findings, 'standing'>
       readonly operations: Pick<Operations, 'touched'>
+      readonly servers: Pick<Servers, 'conditions'>
+      readonly clusters: Pick<Clusters, 'conditions'>
     },
 ): Alerts & Domain {
   const { db, clock, config, engine } = parts

@@ -193,7 +193,7 @@ export interface Operations {
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,
-   * with the time at which the first of these steps began.
+   * with the time at which the first of these steps began. So do operations that were done since.
    */
   readonly touched: (
     on: On,

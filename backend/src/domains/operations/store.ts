@@ -354,14 +354,21 @@ export async function recent(
   return withSteps(db, rows)
 }
 
-/** The servers of steps that running operations carry out, or have ended since this time. */
+/**
+ * The servers of steps that running operations carry out, or have ended since this time. An
+ * operation that was done since then counts too: it ends with its last step.
+ */
 export const touched = (on: Db | Tx, endedSince: Date) =>
   on
     .selectFrom('operation_step as s')
     .innerJoin('operation as o', 'o.id', 's.operation_id')
     .select(['s.node_id as server_id', (e) => e.fn.min<Date>('s.started_at').as('since')])
-    .where('o.ended_at', 'is', null)
-    .where('o.status', 'in', ['running', 'cancelling'])
+    .where((e) =>
+      e.or([
+        e('o.ended_at', 'is', null).and('o.status', 'in', ['running', 'cancelling']),
+        e('o.ended_at', '>', endedSince).and('o.status', '=', 'done'),
+      ]),
+    )
     .where('s.node_id', 'is not', null)
     .where('s.started_at', 'is not', null)
     .where((e) =>
