@@ -60,9 +60,11 @@ export async function settle(client: PoolClient, { madeAt, now, missing }: Older
     `update operation set status = case status when 'cancelling' then status else 'waiting' end, reason = $1, held_since = $2, version = version + 1 where ended_at is null`,
     [reason, now],
   )
-  await run(`update cluster set reason = $1, version = version + 1 where deleted_at is null`, [
-    `${said}, not checked since`,
-  ])
+  // What was wrong then would stay a finding for as long as nobody resumes the cluster.
+  await run(
+    `update cluster set reason = $1, problem = null, problem_since = null, misses = 0, observed = null, version = version + 1 where deleted_at is null`,
+    [`${said}, not checked since`],
+  )
 
   // No reconciler is running now. Objects that were being reconciled at the time of the backup are
   // due again.

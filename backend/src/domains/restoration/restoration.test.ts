@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
+import { findingList } from '#contract/findings/findings.ts'
 import { operationCancel, operationGet, operationList } from '#contract/operations.ts'
 import { patchCreate, patchPreview } from '#contract/patches.ts'
 import { clusterResume, operationResume, restorationGet } from '#contract/restoration.ts'
@@ -50,6 +51,8 @@ let environment: Record<string, string>
 let ready: Awaited<ReturnType<typeof world.create>>
 let making: Awaited<ReturnType<typeof world.create>>
 let rebooting: string
+/** The findings about the ready cluster and its server at the time of the backup. */
+let wrong: string[]
 let restored: Backend
 let admin: SignedIn
 let driver: Driver
@@ -79,6 +82,24 @@ beforeAll(async () => {
   const node = world.nodes[0]!
   rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } }))
     .answer!.operation.id
+  // What was wrong with the cluster at the time of the backup.
+  await world.backend.platform.db
+    .updateTable('cluster')
+    .set({
+      problem: 'nodes',
+      problem_since: new Date(world.backend.clock.now()),
+      misses: 2,
+      observed: JSON.stringify({
+        etcd: [],
+        api_servers: [{ node_id: node.id, name: node.name, ill: 'It is not ready', misses: 2 }],
+        missing_disks: [{ node_id: node.id, name: node.name, device: '/dev/sdz' }],
+      }),
+    })
+    .where('id', '=', ready.cluster.id)
+    .execute()
+  await world.backend.domains.findings.judge()
+  const open = await world.admin.call(findingList, { query: { cluster: ready.cluster.name } })
+  wrong = open.answer!.items.map((one) => one.kind)
 
   const file = path.join(folder, 'backup')
   const from = {
@@ -116,6 +137,15 @@ beforeAll(async () => {
 
 const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
 const held = async () => (await admin.call(restorationGet)).answer!
+
+test('what was wrong with a cluster at the time of the backup is no finding after the restore', async () => {
+  const observed = ['cluster_api_server_down', 'cluster_nodes_not_ready', 'server_disk_missing']
+  expect(wrong).toEqual(expect.arrayContaining(observed))
+  await restored.domains.findings.judge()
+  const { items } = (await admin.call(findingList, { query: { cluster: ready.cluster.name } }))
+    .answer!
+  expect(items.filter(({ kind }) => observed.includes(kind))).toEqual([])
+})
 
 test('a cluster that is held after a restore can be resumed only after its servers were contacted', async () => {
   expect(await held()).toMatchObject({
