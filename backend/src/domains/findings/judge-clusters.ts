@@ -58,19 +58,23 @@ function watched({ problem, reason }: ClusterCondition): Said | null {
   return { kind: problems[problem.kind], since: problem.since, reason: reason ?? 'It is not well' }
 }
 
-function certificates({ certificates: all }: ClusterCondition): Said | null {
-  const [first] = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))
-  if (first === undefined) return null
-  const names = [
-    ...new Set(
-      all.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`),
-    ),
-  ]
-  return {
-    kind: 'cluster_certificate_ending',
-    since: null,
-    reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${someOf(names)}. ${first.reason}`,
-  }
+/** "Certificates expire on 2026-12-01: Kubelet of web-1. Restart the server": a part per advice. */
+function certificates({ certificates: all }: ClusterCondition, now: number): Said | null {
+  if (all.length === 0) return null
+  const verbOf = (endsAt: string) =>
+    Date.parse(endsAt) <= now ? 'have expired since' : 'expire on'
+  const groups = Map.groupBy(
+    all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at)),
+    ({ ends_at, reason }) => `${verbOf(ends_at)} ${reason}`,
+  )
+  const said = [...groups.values()].map((some) => {
+    const { ends_at, reason } = some[0]!
+    const names = new Set(
+      some.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`),
+    )
+    return `Certificates ${verbOf(ends_at)} ${ends_at.slice(0, 10)}: ${someOf([...names])}. ${reason}`
+  })
+  return { kind: 'cluster_certificate_ending', since: null, reason: said.join('. ') }
 }
 
 function versions({ unsupported }: Around): Said | null {
@@ -155,7 +159,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
       .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
     found.push(
       snapshotTrouble(around.snapshot ?? noSnapshots, ready_at, around.now),
-      certificates(cluster),
+      certificates(cluster, around.now),
       versions(around),
       upgrade === undefined ? null : stopped(upgrade, cluster.operation_id),
       exhausted(around),

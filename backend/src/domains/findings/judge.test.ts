@@ -350,6 +350,30 @@ test('certificates near their end, refused certificates, failing actions and old
   expect(found.at(-1)!.since).toEqual(new Date('2026-06-28'))
 })
 
+test('each kind of ending certificate has its advice, and what has expired says since when', () => {
+  const ends = (kind: 'kubernetes_ca' | 'talos_ca' | 'kubelet', on: string, reason: string) => ({
+    kind,
+    name: kind === 'kubelet' ? 'web-1' : null,
+    ends_at: `${on}T00:00:00.000Z`,
+    reason,
+  })
+  const restart = 'Talos has not renewed it in time: restart the server'
+  const [found] = judgeCluster(
+    cluster({
+      certificates: [
+        ends('talos_ca', '2027-12-02', 'Rotate it'),
+        ends('kubelet', '2027-12-01', restart),
+        ends('kubernetes_ca', '2027-12-03', 'Rotate it'),
+        ends('kubelet', '2020-01-05', restart),
+      ],
+    }),
+    around(),
+  )
+  expect(found!.reason).toBe(
+    `Certificates have expired since 2020-01-05: Kubelet of web-1. ${restart}. Certificates expire on 2027-12-01: Kubelet of web-1. ${restart}. Certificates expire on 2027-12-02: Authority of the Talos API, Authority of the Kubernetes API. Rotate it.`,
+  )
+})
+
 const seen = (more: Partial<Observed> = {}): Observed => ({
   etcd: ['a', 'b', 'c'].map((name) => member(name)),
   api_servers: ['a', 'b', 'c'].map((name) => part(name)),

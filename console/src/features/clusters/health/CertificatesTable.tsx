@@ -9,6 +9,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { count } from '#contract/words.ts'
 import { query } from '../../../api/query.ts'
 import { paths } from '../../../lib/paths.ts'
+import { serverNow } from '../../../lib/time/server-time.ts'
 import { until } from '../../../lib/time/time.ts'
 import { Empty, Stale } from '../../../ui/feedback/States.tsx'
 import { StatusReason } from '../../../ui/feedback/Status.tsx'
@@ -23,6 +24,12 @@ const renewers: Readonly<Record<ClusterCertificate['renewed_by'], string>> = {
   talos: 'Talos, automatically',
   steelyard: 'Steelyard, automatically',
   nobody: 'Nobody',
+}
+
+function stateOf({ ends_at, ending }: ClusterCertificate): string {
+  if (ends_at === null) return 'Unknown'
+  if (!ending) return `Expires ${until(ends_at)}`
+  return Date.parse(ends_at) <= serverNow() ? 'Expired' : 'Expires soon'
 }
 
 const certificateColumns = columns<ClusterCertificate>([
@@ -61,9 +68,7 @@ const certificateColumns = columns<ClusterCertificate>([
     cell: (c) => (
       <StatusReason
         tone={c.ends_at === null ? 'off' : c.ending ? 'warn' : 'ok'}
-        word={
-          c.ends_at === null ? 'Unknown' : c.ending ? 'Expires soon' : `Expires ${until(c.ends_at)}`
-        }
+        word={stateOf(c)}
         why={c.reason}
         tall
       />

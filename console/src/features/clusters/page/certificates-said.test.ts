@@ -25,6 +25,10 @@ test('a server shows the certificate that expires first, what renews it, and how
     word: 'Expires soon',
     why: 'etcd, in 5 d and 1 more. Restart the server',
   })
+  expect(certificatesSaid({ certificates_ending }, 'web-1', now + 6 * 86_400_000)).toMatchObject({
+    word: 'Expired',
+    why: 'etcd, 1 d ago and 1 more. Restart the server',
+  })
   expect(said('web-2')?.why).toBe('Kubelet, in 2 d. Restart the server')
   expect(said('web-3')).toBeNull()
   expect(certificatesSaid({}, 'web-1', now)).toBeNull()

@@ -17,7 +17,7 @@ export function certificatesSaid(
   const others = more.length === 0 ? '' : ` and ${more.length} more`
   return {
     tone: 'warn',
-    word: 'Expires soon',
+    word: Date.parse(first.ends_at) <= now ? 'Expired' : 'Expires soon',
     why: `${certificateKinds[first.kind].title}, ${until(first.ends_at, now)}${others}. ${first.reason}`,
   }
 }
