@@ -139,6 +139,8 @@ export interface Clusters {
   readonly summary: () => Promise<ClustersSummary>
   /** The conditions of all clusters that are not being deleted, read by a few queries. */
   readonly conditions: (on: On) => Promise<ClusterCondition[]>
+  /** Ids of the servers that belong to these clusters and are to stay in them. */
+  readonly memberIds: (on: On, clusterIds: readonly string[]) => Promise<ReadonlySet<string>>
   /**
    * Resumes a cluster that was held after a restore. The time on hold doesn't count towards time
    * limits.

@@ -65,6 +65,7 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
       new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id!, c.clusters])),
     summary: () => clusterSummary(parts),
     conditions: (on) => clusterConditions(parts, on),
+    memberIds: async (on, ids) => new Set(ids.length === 0 ? [] : await store.joinedIds(on, ids)),
     async goOn(tx, caller, id) {
       for (const m of await store.unsettled(tx, id))
         await store.updateMember(tx, id, m.node_id, { at_since: new Date(clock.now()) })

@@ -125,6 +125,18 @@ export const presentMembers = (on: On) =>
     .where('released_at', 'is', null)
     .execute()
 
+/** Ids of the servers that belong to these clusters and are to stay in them. */
+export const joinedIds = async (on: On, clusterIds: readonly string[]): Promise<string[]> =>
+  (
+    await on
+      .selectFrom('cluster_server')
+      .select('node_id')
+      .where('cluster_id', 'in', clusterIds)
+      .where('wanted', '=', 'joined')
+      .where('released_at', 'is', null)
+      .execute()
+  ).map(({ node_id }) => node_id)
+
 export async function insert(tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> {
   const row = await tx
     .insertInto('cluster')

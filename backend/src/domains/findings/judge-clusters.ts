@@ -14,6 +14,8 @@ const noSnapshots: SnapshotCondition = { newest_at: null, schedule: null, failur
 export interface Around {
   readonly snapshot: SnapshotCondition | undefined
   readonly upgrades: readonly StoppedUpgrade[]
+  /** Ids of servers that belong to clusters whose upgrades stopped. */
+  readonly members: ReadonlySet<string>
   readonly unsupported: readonly Unsupported[]
   /** Its subnets, if none has a free address. */
   readonly full: readonly { readonly name: string; readonly cidr: string }[]
@@ -135,6 +137,15 @@ const hasStopped =
   ({ status, ended_at }: StoppedUpgrade): boolean =>
     status !== 'waiting' || now - ended_at.getTime() > patienceMs
 
+/**
+ * Whether a server is left that the upgrade has not reached. One that failed was perhaps removed by
+ * force, and the same upgrade would then have nothing to do.
+ */
+const isHalfWay =
+  ({ members }: Pick<Around, 'members'>) =>
+  ({ left }: StoppedUpgrade): boolean =>
+    left.length === 0 || left.some((id) => members.has(id))
+
 /** Judges a cluster that is not being deleted. */
 export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[] {
   const { status, reason, locked_out: lockedOut, troubles, ready_at } = cluster
@@ -156,6 +167,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
   if (ready_at !== null) {
     const [upgrade] = around.upgrades
       .filter(hasStopped(around))
+      .filter(isHalfWay(around))
       .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
     found.push(
       snapshotTrouble(around.snapshot ?? noSnapshots, ready_at, around.now),

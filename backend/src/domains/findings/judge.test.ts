@@ -150,6 +150,7 @@ const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
 const around = (more: Partial<Around> = {}): Around => ({
   snapshot: undefined,
   upgrades: [],
+  members: new Set(['web-3']),
   unsupported: [],
   full: [],
   silent: new Map(),
@@ -249,6 +250,7 @@ test('an upgrade that stopped half way says how many servers have the new versio
     reason: 'web-3 does not answer',
     ended_at: at('18:01:00'),
     servers: { done: 2, of: 3 },
+    left: ['web-3'],
   } as const
   expect(
     judgeCluster(cluster({ operation_id: 'o' }), around({ upgrades: [upgrade] })),
@@ -266,6 +268,12 @@ test('an upgrade that stopped half way says how many servers have the new versio
       },
     },
   ])
+  // The server that failed was removed by force.
+  const members = new Set<string>()
+  expect(judgeCluster(cluster(), around({ upgrades: [upgrade], members }))).toEqual([])
+  // Every server has the version, and a later step failed.
+  const last = { ...upgrade, servers: { done: 3, of: 3 }, left: [] }
+  expect(judgeCluster(cluster(), around({ upgrades: [last], members }))).toHaveLength(1)
 })
 
 test('an upgrade that cannot be retried names no operation to retry, and says what goes on', () => {
@@ -277,6 +285,7 @@ test('an upgrade that cannot be retried names no operation to retry, and says wh
     reason: 'web-3 does not answer.',
     ended_at: at('18:01:00'),
     servers: { done: 2, of: 3 },
+    left: ['web-3'],
   } as const
   const told = (status: 'failed' | 'cancelled' | 'waiting', current: string) => {
     const upgrades = [{ ...upgrade, status }]
@@ -305,6 +314,7 @@ test('an upgrade that waits for more than fifteen minutes says for what', () => 
     reason: 'web-3 is not Ready',
     ended_at: at(since),
     servers: { done: 1, of: 3 },
+    left: ['web-2', 'web-3'],
   })
   expect(judgeCluster(cluster(), around({ upgrades: [upgrade('21:50:00')] }))).toEqual([])
   expect(judgeCluster(cluster(), around({ upgrades: [upgrade('21:40:00')] }))).toMatchObject([

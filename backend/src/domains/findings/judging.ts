@@ -29,7 +29,7 @@ export interface FindingParts extends Pick<
   'db' | 'clock' | 'engine' | 'listener' | 'log' | 'record' | 'tell'
 > {
   readonly servers: Pick<Servers, 'conditions' | 'showFindings'>
-  readonly clusters: Pick<Clusters, 'conditions' | 'showFinding'>
+  readonly clusters: Pick<Clusters, 'conditions' | 'memberIds' | 'showFinding'>
   readonly operations: Pick<Operations, 'stoppedUpgrades'>
   readonly subnets: Pick<Subnets, 'exhausted'>
   readonly patches: Pick<Patches, 'behind'>
@@ -95,13 +95,19 @@ export function judging(parts: FindingParts) {
     if (clusters.length === 0) return { judged: found, standing }
     const snapshots = await snapshotConditions(tx)
     const full = await parts.subnets.exhausted(tx)
-    const upgrades = Map.groupBy(await parts.operations.stoppedUpgrades(tx), (u) => u.cluster_id)
+    const stopped = await parts.operations.stoppedUpgrades(tx)
+    const members = await parts.clusters.memberIds(
+      tx,
+      stopped.map((u) => u.cluster_id),
+    )
+    const upgrades = Map.groupBy(stopped, (u) => u.cluster_id)
     const judged = [
       ...found,
       ...clusters.flatMap((cluster) =>
         judgeCluster(cluster, {
           snapshot: snapshots.get(cluster.id),
           upgrades: upgrades.get(cluster.id) ?? [],
+          members,
           full: full.get(cluster.id) ?? [],
           unsupported: parts.versions.unsupported(
             cluster.talos_version,

@@ -119,6 +119,8 @@ export interface StoppedUpgrade {
   readonly ended_at: Date
   /** Servers that have the new version, and all that should have got it. */
   readonly servers: { readonly done: number; readonly of: number }
+  /** Ids of the servers that do not have it yet. */
+  readonly left: readonly string[]
 }
 
 export interface Operations {
@@ -189,7 +191,7 @@ export interface Operations {
     scopes: readonly Scope[],
     limit: number,
   ) => Promise<Operation[]>
-  /** The upgrades of clusters that stopped, and after which none of their kind was begun. */
+  /** The upgrades of clusters that stopped, and after which none of their kind has changed a server. */
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,

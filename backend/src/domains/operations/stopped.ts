@@ -29,6 +29,7 @@ export function stoppedUpgrade({
       reason: isOver ? row.reason : (waits?.reason ?? row.reason),
       ended_at,
       servers: { done, of: turns.length },
+      left: turns.flatMap((s) => (s.status === 'done' ? [] : s.node_id!)),
     },
   ]
 }

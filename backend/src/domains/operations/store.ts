@@ -377,7 +377,11 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
     .groupBy('s.node_id')
     .execute()
 
-/** The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. */
+/**
+ * The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. One that
+ * has not begun, or was cancelled before any server was done, leaves the cluster as the one before
+ * it has left it.
+ */
 export async function stoppedUpgrades(on: Db | Tx) {
   const newest = on
     .selectFrom('operation')
@@ -385,6 +389,20 @@ export async function stoppedUpgrades(on: Db | Tx) {
     .select(columns)
     .select(sql<string | null>`arguments->'change'->>'version'`.as('to_version'))
     .where('kind', 'in', ['clusterUpgradeTalos', 'clusterUpgradeKubernetes'])
+    .where((e) => e.or([e('started_at', 'is not', null), e('ended_at', 'is not', null)]))
+    .where((e) =>
+      e.or([
+        e('status', '<>', 'cancelled'),
+        e.exists(
+          e
+            .selectFrom('operation_step as s')
+            .select('s.key')
+            .whereRef('s.operation_id', '=', 'operation.id')
+            .where('s.node_id', 'is not', null)
+            .where('s.status', '=', 'done'),
+        ),
+      ]),
+    )
     .orderBy('target_id')
     .orderBy('kind')
     .orderBy('created_at', 'desc')

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { startBackend } from '../../testing/backend.ts'
+
+const backend = await startBackend()
+const { operations } = backend.domains
+const { db } = backend.platform
+
+type Status = 'pending' | 'running' | 'cancelled' | 'failed' | 'done'
+const servers = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+
+/** An upgrade of the cluster with a step for each server. The clock goes on by a minute. */
+async function upgrade(
+  clusterId: string,
+  status: Status,
+  steps: readonly ('done' | 'failed' | 'todo' | 'skipped')[],
+): Promise<string> {
+  backend.clock.advance(60_000)
+  const at = new Date(backend.clock.now())
+  const { id } = await db
+    .insertInto('operation')
+    .values({
+      kind: 'clusterUpgradeTalos',
+      target_kind: 'cluster',
+      target_id: clusterId,
+      target_name: 'web',
+      status,
+      created_by_name: 'ada@example.com',
+      created_at: at,
+      started_at: status === 'pending' ? null : at,
+      ended_at: status === 'pending' || status === 'running' ? null : at,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('operation_step')
+    .values(
+      steps.map((step, position) => ({
+        operation_id: id,
+        key: `upgrade/${servers[position]}`,
+        position,
+        title: 'Upgrade',
+        node_id: servers[position]!,
+        status: step,
+      })),
+    )
+    .execute()
+  return id
+}
+const stoppedOf = async (clusterId: string) =>
+  (await operations.stoppedUpgrades(db)).filter((one) => one.cluster_id === clusterId)
+
+test('an upgrade that stopped half way is replaced by one that begins, and not by one that waits or changed nothing', async () => {
+  const cluster = randomUUID()
+  const first = await upgrade(cluster, 'failed', ['done', 'done', 'failed', 'todo'])
+  const stopped = { operation_id: first, servers: { done: 2, of: 4 }, left: servers.slice(2) }
+  expect(await stoppedOf(cluster)).toMatchObject([stopped])
+  await upgrade(cluster, 'pending', ['todo', 'todo'])
+  expect(await stoppedOf(cluster)).toMatchObject([stopped])
+  await upgrade(cluster, 'cancelled', ['skipped', 'skipped'])
+  expect(await stoppedOf(cluster)).toMatchObject([stopped])
+  const further = await upgrade(cluster, 'cancelled', ['done', 'skipped'])
+  expect(await stoppedOf(cluster)).toMatchObject([{ operation_id: further }])
+  await upgrade(cluster, 'done', ['done'])
+  expect(await stoppedOf(cluster)).toEqual([])
+})
+
+test('a cancelled upgrade that changed no server is not half way', async () => {
+  const cluster = randomUUID()
+  await upgrade(cluster, 'cancelled', ['skipped', 'skipped'])
+  expect(await stoppedOf(cluster)).toEqual([])
+})
