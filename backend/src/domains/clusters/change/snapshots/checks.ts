@@ -201,7 +201,7 @@ export function placeChecks(
           : unnamed.length > 0
             ? `${names(unnamed)} ${unnamed.length === 1 ? 'has' : 'have'} data of etcd: name ${unnamed.length === 1 ? 'it' : 'them'} to be wiped, or the old data and the snapshot would be mixed up`
             : silentNamed.length > 0
-              ? `${names(silentNamed)} can't be wiped: ${silentNamed[0]!.reason}`
+              ? `${names(silentNamed)} can't be wiped: ${silentNamed[0]!.reason.replace(/\.$/, '')}. Leave ${silentNamed.length === 1 ? 'it' : 'them'} out, and replace ${silentNamed.length === 1 ? 'it' : 'them'} after the restore`
               : 'Every control plane with data of etcd is named',
       ),
       check(

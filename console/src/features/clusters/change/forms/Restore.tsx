@@ -3,6 +3,7 @@ import { RestoreCluster, snapshotGet, snapshotList } from '#contract/clusters/ch
 import { noValue } from '#contract/list.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { count } from '#contract/words.ts'
+import { everyServerOf } from '../../../../api/every.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { paths } from '../../../../lib/paths.ts'
@@ -57,11 +58,16 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
   const servers = useQuery(
     query(serverList, { query: { datacenter: cluster.datacenter.code, cluster: noValue } }),
   )
+  const members = useQuery(everyServerOf(cluster.id))
   if (own.data === undefined) return <Pending of={own} rows={6} />
-  // The form begins with the snapshot that the page was opened for.
-  if (!isRead) return <SkeletonRows rows={6} />
+  // The form begins with the snapshot that the page was opened for, and with the control planes that
+  // answer.
+  if (!isRead || members.isLoading) return <SkeletonRows rows={6} />
   const free = (servers.data?.items ?? []).filter((s) => s.cluster === null)
   const controlPlanes = cluster.servers.filter((s) => s.role === 'control_plane')
+  const silent = new Set(
+    members.data?.items.flatMap((s) => (s.talos.reachable === false ? [s.id] : [])),
+  )
   const nameOf = (id: string) =>
     [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
       (s) => s.id === id,
@@ -90,7 +96,8 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
       initial={{
         snapshot_id: snapshots.some((s) => s.id === snapshot) ? snapshot! : '',
         onto: 'own',
-        reset: controlPlanes.map((s) => s.node_id),
+        // A silent one can't be wiped, and is replaced after the restore.
+        reset: controlPlanes.map((s) => s.node_id).filter((id) => !silent.has(id)),
         servers: {},
       }}
       read={read}
@@ -153,7 +160,11 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
                     reset: on ? [...reset, s.node_id] : reset.filter((id) => id !== s.node_id),
                   })
                 }
-                note={(s) => `${roleText(s.role)}, wipe its etcd`}
+                note={(s) =>
+                  silent.has(s.node_id)
+                    ? `${roleText(s.role)}, does not answer: replace it after the restore`
+                    : `${roleText(s.role)}, wipe its etcd`
+                }
               />
             ) : servers.data === undefined ? (
               <Pending of={servers} boxed={false} rows={3} />

@@ -65,6 +65,17 @@ describe('Restore a snapshot', () => {
     })
   })
 
+  test('leaves out a control plane that does not answer, and says so', async () => {
+    answers['snapshotList'] = { items: [snapshot(1, own)], total: 1 }
+    const talos = { reachable: false }
+    answers['serverList'] = { items: [{ ...aFreeServer, id: ids.cp2, talos }], total: 1 }
+    await show('restore', undefined, { snapshot: id(1) })
+    const silent = await screen.findByRole<HTMLInputElement>('checkbox', { name: /^cp-2/ })
+    expect(silent.checked).toBe(false)
+    screen.getByText(/does not answer: replace it after the restore/)
+    expect(await plannedChange()).toMatchObject({ kind: 'restore', reset: [ids.cp1] })
+  })
+
   test("names the other cluster of a snapshot, and offers the cluster's own snapshots first", async () => {
     answers['snapshotList'] = { items: [snapshot(1, other), snapshot(2, own)], total: 2 }
     answers['serverList'] = { items: [aFreeServer], total: 1 }
