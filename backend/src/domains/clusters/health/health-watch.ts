@@ -9,7 +9,7 @@ import { type ClusterParts, factsOf, healthQueue } from '../parts.ts'
 import * as clusters from '../store.ts'
 import { askEtcd, etcdHealth } from './ask-etcd.ts'
 import { askApiServers } from './ask-kubernetes.ts'
-import { missesUntilIll, missingDisks, observedOf } from './observed.ts'
+import { isAtWork, missesUntilIll, missingDisks, observedOf } from './observed.ts'
 import { measuredOf } from './measured.ts'
 import * as store from './store.ts'
 
@@ -52,7 +52,7 @@ export const healthWatch = (parts: ClusterParts): Reconciler => ({
       api_servers: apiServers.map(({ state }) => state),
       missing_disks: missing,
     }
-    const observed = observedOf(row.observed, seen, running !== undefined)
+    const observed = observedOf(row.observed, seen, isAtWork(running))
     const figures = measuredOf(
       { etcd, apiServers },
       members.flatMap((m, i) => (m.node_ready_at === null ? [] : [facts[i]!.node_ready])),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EtcdMemberHealth } from '#contract/clusters/health.ts'
-import { missingDisks, observedOf } from './observed.ts'
+import type { Operation, Step } from '#contract/operations.ts'
+import { isAtWork, missingDisks, observedOf } from './observed.ts'
 
 const member = (healthy: boolean | null): EtcdMemberHealth => ({
   id: '1',
@@ -42,6 +43,26 @@ test('what a running change restarts is not counted, but what was not well befor
   expect(misses(restarting)).toEqual([0, 0])
   const ill = observedOf(observedOf(null, seen(true, false), false), seen(true, false), false)
   expect(misses(observedOf(ill, seen(false, false), true))).toEqual([0, 2])
+})
+
+test('a change that waits for its window between two servers restarts nothing, and one that waits in a step does', () => {
+  const step = (status: Step['status']): Step => ({
+    key: 'upgrade/a',
+    title: 'Upgrade a',
+    node_id: 'a',
+    status,
+    reason: null,
+    attempt: 1,
+    started_at: null,
+    ended_at: null,
+  })
+  const of = (status: Operation['status'], ...steps: Step['status'][]) =>
+    isAtWork({ status, steps: steps.map(step) })
+  expect(of('waiting', 'done', 'todo')).toBe(false)
+  expect(of('waiting', 'done', 'running', 'todo')).toBe(true)
+  expect(of('running', 'done', 'waiting')).toBe(true)
+  expect(of('running', 'done', 'todo')).toBe(true)
+  expect(isAtWork(undefined)).toBe(false)
 })
 
 test('a disk is missing if its WWID is, also if another disk has its name now', () => {

@@ -1,5 +1,6 @@
 /** What is stored of the health of a running cluster. Pure. */
 import type { ClusterHealth } from '#contract/clusters/health.ts'
+import type { Operation } from '#contract/operations.ts'
 import type { Observed, ObservedPart as Part } from '../../../db/columns.ts'
 import type { PlannedDisk } from '../../servers/api.ts'
 import { bearersOf } from '../disks.ts'
@@ -24,6 +25,15 @@ export function missingDisks(
   })
 }
 
+/**
+ * Whether an operation may restart what is asked now. One that waits for its maintenance window, for
+ * days perhaps, has ended its work on one server and not begun it on the next.
+ */
+export const isAtWork = (operation: Pick<Operation, 'status' | 'steps'> | undefined): boolean =>
+  operation !== undefined &&
+  (operation.status !== 'waiting' ||
+    operation.steps.some(({ status }) => status === 'running' || status === 'waiting'))
+
 interface Seen {
   readonly etcd: ClusterHealth['etcd']['members']
   readonly api_servers: ClusterHealth['kubernetes_api']
@@ -31,7 +41,7 @@ interface Seen {
 }
 
 /**
- * The next observation. `isChanging`: a change of the cluster runs, whose restarts explain what is
+ * The next observation. `isChanging`: a change of the cluster is at work, whose restarts explain what is
  * newly not well.
  */
 export function observedOf(before: Observed | null, seen: Seen, isChanging: boolean): Observed {
