@@ -69,8 +69,17 @@ export const Cluster = z.object({
   status: z.enum(clusterStatuses),
   /** What the cluster is waiting for, or why it failed. */
   reason: z.nullable(z.string()),
-  /** Actions that fail, and are tried again. `node_id`: the server concerned. */
-  troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
+  /**
+   * Actions that fail. `node_id`: the server concerned. `retried`: Steelyard tries again by itself;
+   * otherwise a user has to act.
+   */
+  troubles: z.array(
+    z.object({
+      node_id: z.nullable(z.uuid()),
+      message: z.string(),
+      retried: z.optional(z.boolean()),
+    }),
+  ),
   /** The worst of the cluster's open findings; null if there is none. */
   finding: z.optional(z.nullable(WorstFinding)),
   /** The upgrade that stopped half way or waits: the versions below are those that it has. */

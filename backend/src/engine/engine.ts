@@ -234,16 +234,18 @@ export class Engine {
   async failing(
     on: Db | Tx,
     queues: readonly string[],
-  ): Promise<readonly (Work & { readonly reason: string })[]> {
+  ): Promise<readonly (Work & { readonly reason: string; readonly isHalted: boolean })[]> {
     const rows = await on
       .selectFrom('wake_up')
-      .select(['queue', 'key', 'last_error as reason'])
+      .select(['queue', 'key', 'last_error as reason', 'halted_at'])
       .where('failures', '>', 0)
       .where('queue', 'in', queues)
       .orderBy('queue')
       .orderBy('key')
       .execute()
-    return rows.flatMap(({ reason, ...work }) => (reason === null ? [] : [{ ...work, reason }]))
+    return rows.flatMap(({ reason, halted_at, ...work }) =>
+      reason === null ? [] : [{ ...work, reason, isHalted: halted_at !== null }],
+    )
   }
 
   /**

@@ -9,7 +9,7 @@ import { system } from '../../http/caller.ts'
 import { configuringQueue } from '../configurations/api.ts'
 import { poolQueue } from '../pools/api.ts'
 import { problems } from '../snapshots/api.ts'
-import { clusterQueue, type ClusterParts, memberQueue } from './parts.ts'
+import { changeQueue, clusterQueue, type ClusterParts, memberQueue } from './parts.ts'
 import * as store from './store.ts'
 
 type Trouble = Cluster['troubles'][number]
@@ -17,12 +17,14 @@ type Trouble = Cluster['troubles'][number]
 /** The cluster and server that a queue entry belongs to; undefined if it belongs to no cluster. */
 function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } | undefined {
   const [first, second] = key.split('/') as [string, string?]
-  if (queue === clusterQueue || queue === poolQueue) return { clusterId: first }
+  if (queue === clusterQueue || queue === changeQueue || queue === poolQueue)
+    return { clusterId: first }
   if (queue === memberQueue && second !== undefined) return { clusterId: first, nodeId: second }
   return queue === configuringQueue ? { nodeId: first } : undefined
 }
 
 function whatFails(queue: string, name: string): string {
+  if (queue === changeQueue) return 'The change of the cluster cannot go on'
   if (queue === poolQueue) return 'The IP subnets cannot be applied to the cluster'
   if (queue === configuringQueue) return `The configuration of ${name} cannot be sent`
   return queue === memberQueue
@@ -35,7 +37,13 @@ export async function failingActions(
   on: Db | Tx,
   { engine }: { engine: Pick<Engine, 'failing'> },
 ): Promise<{ readonly id: string; readonly trouble: Trouble }[]> {
-  const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
+  const failing = await engine.failing(on, [
+    clusterQueue,
+    changeQueue,
+    memberQueue,
+    configuringQueue,
+    poolQueue,
+  ])
   if (failing.length === 0) return []
   const members = new Map((await store.presentMembers(on)).map((m) => [m.node_id, m]))
   return failing.flatMap((work) => {
@@ -49,6 +57,7 @@ export async function failingActions(
         trouble: {
           node_id: member?.node_id ?? null,
           message: `${whatFails(work.queue, member?.name ?? 'a server')}: ${work.reason}`,
+          retried: !work.isHalted,
         },
       },
     ]
@@ -63,7 +72,7 @@ export async function troublesOf(
   const found = await failingActions(on, parts)
   const unsaved = [...(await problems(on))].map(([id, reason]) => ({
     id,
-    trouble: { node_id: null, message: `The last snapshot failed: ${reason}` },
+    trouble: { node_id: null, message: `The last snapshot failed: ${reason}`, retried: false },
   }))
   return new Map(
     [...Map.groupBy([...found, ...unsaved], (f) => f.id)].map(([id, list]) => [

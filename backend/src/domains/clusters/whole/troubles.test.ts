@@ -6,7 +6,7 @@ import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster, buildServer } from '../../servers/testing.ts'
-import { clusterQueue } from '../parts.ts'
+import { changeQueue, clusterQueue } from '../parts.ts'
 import { listedFindings } from '../../../testing/overview.ts'
 
 const backend = await startBackend()
@@ -40,6 +40,7 @@ test('a failure outside of any operation is shown on the ready cluster, in the o
       {
         node_id: null,
         message: expect.stringMatching(/^Steelyard cannot manage the cluster: ./) as string,
+        retried: true,
       },
     ],
   })
@@ -94,7 +95,31 @@ test("a configuration that can't be sent is shown on the cluster with the name o
   expect((await cluster()).troubles).toContainEqual({
     node_id: node,
     message: 'The configuration of db-1 cannot be sent: connection refused',
+    retried: true,
   })
+})
+
+test('a change that fails or is halted is shown on its cluster, and whether Steelyard tries again', async () => {
+  const change = {
+    queue: changeQueue,
+    key: id,
+    failures: 3,
+    last_error: 'out of memory',
+    due_at: null,
+    owner: null,
+  }
+  await db.insertInto('wake_up').values(change).execute()
+  const message = 'The change of the cluster cannot go on: out of memory'
+  const ofChange = async () =>
+    (await cluster()).troubles.filter((one) => one.message === message).map((one) => one.retried)
+  expect(await ofChange()).toEqual([true])
+  expect(await attention()).toContainEqual({
+    kind: 'cluster_action_fails',
+    name: 'prod',
+    reason: `${message}.`,
+  })
+  await db.updateTable('wake_up').set({ halted_at: at }).where('queue', '=', changeQueue).execute()
+  expect(await ofChange()).toEqual([false])
 })
 
 test('a server that failed to join is in the overview until it is tried again, after its cluster if that has failed with it', async () => {

@@ -16,7 +16,6 @@ import { sentence, versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
-import { Alert } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
@@ -38,6 +37,7 @@ import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterStatus } from './ClusterStatus.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
+import { Troubles } from './Troubles.tsx'
 
 const HealthLines = part(() => import('../health/HealthLines.tsx'))
 const ScheduledChanges = part(() => import('../change/ScheduledChanges.tsx'))
@@ -221,23 +221,6 @@ const mono = (text: string) => <span className="mono">{text}</span>
 const endpointOf = ({ endpoint }: Cluster) => (
   <Copyable value={endpoint} what="API endpoint" shown={endpointShown(endpoint)} />
 )
-
-/** What Steelyard can't do with the cluster now, shown on every tab. */
-function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
-  if (troubles.length === 0) return null
-  return (
-    <Alert tone="warn" className={css['troubles'] ?? ''}>
-      <b>Steelyard cannot complete a task for this cluster.</b> Steelyard tries again by itself.
-      <ul>
-        {troubles.map(({ node_id, message }) => (
-          <li key={message}>
-            {message} {node_id !== null && <a href={paths.server(node_id)}>Open the server</a>}
-          </li>
-        ))}
-      </ul>
-    </Alert>
-  )
-}
 
 function Overview({ cluster: c }: { cluster: Cluster }) {
   return (
