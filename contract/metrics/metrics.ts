@@ -87,6 +87,9 @@ export const gauges = {
   steelyard_backups_failing: gauge(
     '1 if the last backup of Steelyard failed, or if its schedule is late or paused; else 0. Missing if there is neither a backup nor a schedule.',
   ),
+  steelyard_channels_failing: gauge(
+    'Channels of alerts whose last message did not arrive, without those that are paused.',
+  ),
   steelyard_subnet_addresses: gauge(
     'Addresses of an assigned subnet by state: used or free. Subnets with unknown use are left out.',
     'subnet',

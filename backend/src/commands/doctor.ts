@@ -13,6 +13,7 @@ import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { factory as makeFactory, isPrerelease } from '../domains/images/factory.ts'
 import { providerClient } from '../domains/sessions/provider/client.ts'
+import { channelCondition, channelsSaid } from '../domains/alerts/api.ts'
 import { backupCondition, backupsSaid } from '../domains/snapshots/api.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { heldCounts } from '../engine/holds.ts'
@@ -168,6 +169,8 @@ async function inside(
   else good('servers', `${counted(total, 'server')}, none unreachable`)
   const backups = backupsSaid(await backupCondition(opened.db), systemClock.now())
   if (backups !== null) (backups.isWell ? good : warning)('backups', backups.text)
+  const channels = channelsSaid(await channelCondition(opened.db))
+  if (channels !== null) (channels.isWell ? good : warning)('channels', channels.text)
   const { cluster, operation } = await heldCounts(opened.db)
   const held = [
     ...(cluster > 0 ? [counted(cluster, 'cluster')] : []),

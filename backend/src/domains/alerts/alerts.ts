@@ -31,6 +31,7 @@ import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Alerts } from './api.ts'
 import { alerting } from './alerting.ts'
+import { channelCondition } from './channel-trouble.ts'
 import { channels as makeChannels } from './channels.ts'
 import { delivering } from './delivering.ts'
 import { deliveries as makeMessages } from './deliveries.ts'
@@ -63,6 +64,10 @@ export function alerts(
 
   return {
     name: 'alerts',
+    async figures() {
+      const { failing } = await channelCondition(db)
+      return { steelyard_channels_failing: [{ value: failing.length }] }
+    },
     async silencesInForce() {
       const now = new Date(clock.now())
       return (await store.silencesAfter(db, now)).map(termsOf).filter((one) => isSilent(one, now))
