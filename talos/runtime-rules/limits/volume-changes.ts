@@ -96,11 +96,18 @@ function problemOf(
       sentence: `${titleOf(before)} of ${server} is encrypted, and Talos does not decrypt it: without its encryption in the configuration ${loses} after the next start. Keep it, or reset the server and let it join with the change`,
     }
   if (isEncrypted(before) && isEncrypted(after)) {
-    const known = keysOf(before)
-    if (known.length > 0 && !keysOf(after).some((key) => known.includes(key)))
+    const [known, wanted] = [keysOf(before), keysOf(after)]
+    const path = [...after.path, 'keys']
+    if (known.length > 0 && !wanted.some((key) => known.includes(key)))
       return {
-        path: [...after.path, 'keys'],
-        sentence: `No key that ${nameOf(before)} of ${server} is encrypted with remains, so Talos can’t open it and ${loses} after the next start: add the new key in another slot first, and take the old one out later`,
+        path,
+        sentence: `No key that ${nameOf(before)} of ${server} is encrypted with remains, so Talos can’t open it and ${loses} after the next start: add the new key in another slot, restart ${server}, and only then take the old one out`,
+      }
+    // The configuration doesn't tell which of its keys the disk has by now.
+    if (!known.every((key) => wanted.includes(key)))
+      return {
+        path,
+        sentence: `Talos writes a new key to ${nameOf(before)} only when ${server} starts: take one out only if ${server} has restarted since the remaining ones were added, or Talos can’t open it and ${loses} after the next start`,
       }
   }
   const [from, to] = [fileSystemOf(before), fileSystemOf(after)]
@@ -118,6 +125,8 @@ const rule = { id: 'volume-change', level: 'warn' } as const
  * What a change of a member's volumes breaks. Talos `internal/app/machined/pkg/controllers/block`
  * (v1.13.9), `volumes/encrypt.go` and `format.go`: "filesystem type mismatch: luks != xfs";
  * `internal/pkg/encryption/encryption.go`, Open: "no handlers available to get encryption keys from".
+ * Only Open adds and removes keys (syncKeys), and an open volume isn't opened again
+ * (`volume_manager.go`, VolumePhaseReady; Talos docs, "Disk Encryption": key rotation).
  */
 export function volumeChangeFindings(
   before: readonly ConfigDocument[],
