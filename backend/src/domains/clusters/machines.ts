@@ -1,5 +1,7 @@
 /** What configurations asks about the machines of clusters. */
 import type { ClusterSide } from '../configurations/api.ts'
+import { etcdReports } from './change/shared/etcd.ts'
+import { whyNotRestart } from './change/shared/strangers.ts'
 import { touching, whyNotRequest } from './control-planes/touching.ts'
 import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
@@ -22,14 +24,15 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
       if (row) demandUnheld(caller, row)
     },
     talosCredentials: (id, { role, lifetimeMs }) => parts.secrets.mintTalos(id, [role], lifetimeMs),
-    async touching(clusterId, nodeId, send, { signal, mends = [], ...more }) {
+    async touching(clusterId, nodeId, send, { signal, mends = [], restarts, ...more }) {
       const found = await placeOf(clusterId, nodeId)
-      return found === undefined
-        ? { sent: await send() }
-        : touching({ parts, state: found.state, signal }, found.m, send, {
-            mends: new Set(mends),
-            ...more,
-          })
+      if (found === undefined) return { sent: await send() }
+      const view = { parts, state: found.state, signal }
+      const isAsked = restarts === true && found.m.role === 'control_plane'
+      const why = isAsked ? whyNotRestart(await etcdReports(view), nodeId) : null
+      return why === null
+        ? touching(view, found.m, send, { mends: new Set(mends), ...more })
+        : { forbidden: why, by: [] }
     },
     async whyNotRequest(clusterId, nodeId) {
       const found = await placeOf(clusterId, nodeId)

@@ -130,7 +130,8 @@ export interface ClusterSide {
    * Sends something to a server. Of the control planes, one at a time is sent something, and only
    * while all others are well. `mends`: names of control planes that the change is to mend.
    * `mayMend`: a server that is not well may be sent it while others are not well. `change`: what is
-   * sent; by default what the cluster's operation sends. The error of `send` is thrown.
+   * sent; by default what the cluster's operation sends. `restarts`: the server restarts, which etcd
+   * must be able to bear. The error of `send` is thrown.
    */
   readonly touching: <T>(
     clusterId: string,
@@ -140,6 +141,7 @@ export interface ClusterSide {
       readonly signal: AbortSignal
       readonly mends?: readonly string[]
       readonly mayMend?: true
+      readonly restarts?: true
       readonly change?: Omit<LastChange, 'at'>
     },
   ) => Promise<Touched<T>>

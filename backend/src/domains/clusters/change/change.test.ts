@@ -298,6 +298,29 @@ describe('etcd in trouble', () => {
       message: expect.stringContaining('remove it: talosctl etcd remove-member ff') as string,
       remedies: [],
     })
+    // As if Steelyard had upgraded the server.
+    const node_id = four[1]!.id
+    const { pool } = world.backend.platform
+    await pool.query(
+      `insert into talos_upgrade (operation_id, node_id, image, version, schematic, version_before,
+        schematic_before, sent_at, created_at)
+       values ($1, $2, '', 'v1.13.8', '', 'v1.13.8', '', now(), now())`,
+      [creation.id, node_id],
+    )
+    expect(await messageOf({ kind: 'rollbackTalos', node_id }, 'etcd')).toMatch(
+      /^etcd has the member ghost, /,
+    )
+    await pool.query('delete from talos_upgrade where operation_id = $1', [creation.id])
+    const { reboots } = world.machine(four[1]!).disk.state.counters
+    const reboot = (await admin.call(serverCommands.serverReboot, { params: { id: node_id } }))
+      .answer!.operation.id
+    await world.until(
+      () => world.operation(reboot),
+      (o) => o.steps[0]!.reason?.startsWith('etcd has the member ghost, ') === true,
+    )
+    await admin.call(operationCancel, { params: { id: reboot } })
+    expect(await world.ended(reboot)).toMatchObject({ status: 'cancelled' })
+    expect(world.machine(four[1]!).disk.state.counters.reboots).toBe(reboots)
     etcd.change((state) => void state.members.splice(state.members.indexOf(ghost), 1))
     expect(await failedOf(rotate, 'etcd')).toBeUndefined()
   })

@@ -21,6 +21,7 @@ import type { Job } from '../../../engine/engine.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
 import type { ServerFacts } from '../../servers/api.ts'
+import type { ClusterView } from '../control-planes/read.ts'
 import { kubernetesOf } from '../kubernetes.ts'
 import type { ServerImages } from '../create/image.ts'
 import type { ClusterParts } from '../parts.ts'
@@ -209,7 +210,7 @@ const callDeadlineMs = 10_000
  * server_unreachable
  */
 export async function talosOf<T>(
-  { parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  { parts, state, signal }: ClusterView,
   nodeId: string,
   act: (client: TalosClient) => Promise<T>,
   deadlineMs = callDeadlineMs,

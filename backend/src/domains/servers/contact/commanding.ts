@@ -35,11 +35,16 @@ const credentialsLifetimeMs = 3_600_000
 /**
  * How each command is sent, and whether it waits while another control plane of the cluster is not
  * well. A shutdown doesn't: a person switches the whole cluster off, server after server.
+ * `restarts`: it also waits while etcd would lose its majority, because of dead members that no
+ * server has.
  */
 const orders: Readonly<
-  Record<MachineCommand, { send: (client: TalosClient) => Promise<unknown>; isWaiting: boolean }>
+  Record<
+    MachineCommand,
+    { send: (client: TalosClient) => Promise<unknown>; isWaiting: boolean; restarts?: true }
+  >
 > = {
-  serverReboot: { send: (client) => client.reboot(), isWaiting: true },
+  serverReboot: { send: (client) => client.reboot(), isWaiting: true, restarts: true },
   serverShutdown: { send: (client) => client.shutdown(), isWaiting: false },
   serverRestartKubelet: { send: (client) => client.restartService('kubelet'), isWaiting: true },
 }
@@ -174,10 +179,12 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
         })
     }
     const change = { title: operationTitle(operation), operation_id: operation.id, take_back: null }
-    if (orders[kind].isWaiting) {
+    const { isWaiting, restarts } = orders[kind]
+    if (isWaiting) {
       const touched = await clusters.machines.touching(server.cluster_id!, server.id, send, {
         signal: job.signal,
         mayMend: true,
+        ...(restarts && { restarts }),
         change,
       })
       if ('forbidden' in touched) {

@@ -7,17 +7,11 @@ import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import type { ClusterView } from '../../control-planes/read.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
 import { allOf, joined } from '../../sentences.ts'
-import {
-  type ChangeTurn,
-  type ChangeView,
-  check,
-  type StepResult,
-  talosOf,
-  viewOf,
-} from '../frame.ts'
+import { type ChangeTurn, check, type StepResult, talosOf, viewOf } from '../frame.ts'
 import { problemOfStrangers } from './strangers.ts'
 
 export interface MemberReport {
@@ -53,9 +47,7 @@ const corrupt =
   'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot'
 
 /** Reads the state of etcd from every control plane. */
-export async function etcdReports(
-  view: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
-): Promise<MemberReport[]> {
+export async function etcdReports(view: ClusterView): Promise<MemberReport[]> {
   const asked = await Promise.all(
     controlPlanesOf(view.state.members).map(async ({ node_id, name }) => {
       const of = {

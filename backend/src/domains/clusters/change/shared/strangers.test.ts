@@ -1,7 +1,7 @@
 /** Members of etcd that no server has, without machines. */
 import { expect, test } from 'vitest'
 import type { EtcdMember } from '#talos/client/client.ts'
-import { strangersAmong, strangersProblem } from './strangers.ts'
+import { strangersAmong, strangersProblem, whyNotRestart } from './strangers.ts'
 
 const member = (n: number, hostname = `cp-${n}`, more: Partial<EtcdMember> = {}): EtcdMember => ({
   id: String(n),
@@ -39,4 +39,15 @@ test('a dead stranger forbids a restart only if etcd would lose its majority', (
   expect(
     strangersProblem([...three, { ...old, learner: true }], [{ ...old, learner: true }]),
   ).toBeNull()
+})
+
+test('a dead stranger forbids the restart of a member that votes, not of one that is down', () => {
+  const of = (problem: string | null, alarm: string | null = null) => [
+    { node_id: '1', problem: null, alarm: null, strangers: 'etcd has the member old' },
+    { node_id: '2', problem, alarm, strangers: 'etcd has the member old' },
+  ]
+  expect(whyNotRestart(of(null), '2')).toBe('etcd has the member old')
+  expect(whyNotRestart(of('alarm NOSPACE', 'NOSPACE'), '2')).toBe('etcd has the member old')
+  expect(whyNotRestart(of('etcd does not run'), '2')).toBeNull()
+  expect(whyNotRestart(of(null), 'a worker')).toBeNull()
 })

@@ -5,11 +5,11 @@
  */
 import type { EtcdMember } from '#talos/client/client.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
+import type { ClusterView } from '../../control-planes/read.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { factsOf } from '../../parts.ts'
 import { hostOf } from '../../removal.ts'
 import { listed } from '../../sentences.ts'
-import type { ChangeView } from '../frame.ts'
 
 /** The servers of a cluster as etcd knows them. */
 interface Known {
@@ -50,11 +50,30 @@ export function strangersProblem(
 }
 
 /**
+ * Why this control plane must not restart, or null. A member that is down gives the majority
+ * nothing, so its restart takes nothing from it, and may bring it back. One with an alarm votes.
+ * Pure.
+ */
+export function whyNotRestart(
+  reports: readonly {
+    readonly node_id: string
+    readonly problem: string | null
+    readonly alarm: string | null
+    readonly strangers: string | null
+  }[],
+  node_id: string,
+): string | null {
+  const own = reports.find((r) => r.node_id === node_id)
+  const votes = own !== undefined && (own.problem === null || own.alarm !== null)
+  return votes ? own.strangers : null
+}
+
+/**
  * The problem with strangers among the members that a control plane reports; null if there is none.
  * @param ids the members that the control planes have
  */
 export async function problemOfStrangers(
-  { parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>,
+  { parts, state, signal }: ClusterView,
   members: readonly EtcdMember[],
   ids: ReadonlySet<string>,
 ): Promise<string | null> {
@@ -75,11 +94,7 @@ export async function problemOfStrangers(
 }
 
 /** Names of the nodes that are Ready; empty if Kubernetes doesn't answer. */
-async function readyNodes({
-  parts,
-  state,
-  signal,
-}: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<ReadonlySet<string>> {
+async function readyNodes({ parts, state, signal }: ClusterView): Promise<ReadonlySet<string>> {
   try {
     const nodes = await (await kubernetesOf(parts, state)).nodes(signal)
     return new Set(nodes.filter((n) => n.ready).map((n) => n.name))

@@ -11,6 +11,7 @@ import { type ChangeKind, check, keyOf } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { whyNotRestart } from '../shared/strangers.ts'
 import { checkAll, checkNodes } from './checks.ts'
 import { follow } from './follow.ts'
 import { etcdBackProblem } from './path.ts'
@@ -50,6 +51,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
     const others = reports
       .filter((r) => r.node_id !== node_id && r.problem !== null)
       .map((r) => `${r.name}: ${r.problem}`)
+    const strangers = [whyNotRestart(reports, node_id)].filter((why) => why !== null)
     // The server itself may be unhealthy, which is a reason for the rollback.
     const nodes = await checkNodes(
       view,
@@ -99,7 +101,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         ...(back?.kind === 'problem' ? [check('etcd_version', false, back.sentence)] : []),
         checkAll(
           'etcd',
-          m.role === 'control_plane' ? others : [],
+          m.role === 'control_plane' ? [...others, ...strangers] : [],
           'Every other member of etcd is healthy',
         ),
         { ...nodes, check: 'nodes' },
