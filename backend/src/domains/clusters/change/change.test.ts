@@ -298,6 +298,11 @@ describe('etcd in trouble', () => {
       message: expect.stringContaining('remove it: talosctl etcd remove-member ff') as string,
       remedies: [],
     })
+    // The node of this name is Ready, and its server has told another member.
+    const { name } = four[0]!
+    etcd.change(() => void Object.assign(ghost, { name }))
+    expect(await messageOf(rotate, 'etcd')).toContain(`etcd has the member ${name} (ff), `)
+    etcd.change(() => void Object.assign(ghost, { name: 'ghost' }))
     // As if Steelyard had upgraded the server.
     const node_id = four[1]!.id
     const { pool } = world.backend.platform

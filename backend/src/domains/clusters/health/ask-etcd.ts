@@ -150,13 +150,14 @@ export function etcdHealth(reports: readonly EtcdReport[]): ClusterHealth['etcd'
     }
   const alarms = reports.find((r) => r.alarms !== null)?.alarms ?? null
   // A member that was added but never started has no name in etcd; its address identifies the
-  // server.
+  // server. A server that has told its member has no second one (`strangers.ts`).
   const reporterOf = (e: EtcdMember) =>
     reports.find((r) => r.status?.memberId === e.id) ??
     reports.find(
       (r) =>
-        r.server.name === e.hostname ||
-        (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address)),
+        r.status === null &&
+        (r.server.name === e.hostname ||
+          (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address))),
     )
   const members = list.map((e) => {
     const report = reporterOf(e)

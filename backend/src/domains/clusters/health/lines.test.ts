@@ -165,43 +165,59 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
   ).toBe('unknown: The Kubernetes API does not answer: cp-1: connection refused.')
 })
 
+const reportOf = (n: number, more: Partial<EtcdReport> = {}): EtcdReport => ({
+  server: { node_id: `id-${n}`, name: `cp-${n}` },
+  address: `10.0.0.${n}`,
+  failed: null,
+  ill: null,
+  statusMs: 4,
+  status: {
+    memberId: String(n),
+    leaderId: '1',
+    version: '3.6.12',
+    storageVersion: '3.6.0',
+    sizeBytes: 1,
+    inUseBytes: 1,
+    appliedIndex: '7',
+    learner: false,
+    errors: [],
+  },
+  members: [1, 2].map((m) => ({
+    id: String(m),
+    hostname: m === 2 ? '' : `cp-${m}`,
+    peerUrls: [`https://10.0.0.${m}:2380`],
+    clientUrls: [],
+    learner: m === 2,
+  })),
+  alarms: [],
+  ...more,
+})
+
 test('a control plane that etcd does not list is shown as no member, and an unnamed member gets the name of its server', () => {
-  const report = (n: number, more: Partial<EtcdReport> = {}): EtcdReport => ({
-    server: { node_id: `id-${n}`, name: `cp-${n}` },
-    address: `10.0.0.${n}`,
-    failed: null,
-    ill: null,
-    statusMs: 4,
-    status: {
-      memberId: String(n),
-      leaderId: '1',
-      version: '3.6.12',
-      storageVersion: '3.6.0',
-      sizeBytes: 1,
-      inUseBytes: 1,
-      appliedIndex: '7',
-      learner: false,
-      errors: [],
-    },
-    members: [1, 2].map((m) => ({
-      id: String(m),
-      hostname: m === 2 ? '' : `cp-${m}`,
-      peerUrls: [`https://10.0.0.${m}:2380`],
-      clientUrls: [],
-      learner: m === 2,
-    })),
-    alarms: [],
-    ...more,
-  })
   const { members } = etcdHealth([
-    report(1),
-    report(2, { status: null, members: [], failed: 'connection refused' }),
-    report(3, { status: null, members: [] }),
+    reportOf(1),
+    reportOf(2, { status: null, members: [], failed: 'connection refused' }),
+    reportOf(3, { status: null, members: [] }),
   ])
   expect(members.map((m) => [m.id, m.name, m.healthy, m.reason])).toEqual([
     ['1', 'cp-1', true, null],
     ['2', 'cp-2', null, 'connection refused'],
     [null, 'cp-3', false, 'It is no member of etcd'],
+  ])
+})
+
+test('a dead member with the name and address of a server that has another one is not shown as healthy', () => {
+  const listed = (id: string) => ({
+    id,
+    hostname: 'cp-1',
+    peerUrls: ['https://10.0.0.1:2380'],
+    clientUrls: [],
+    learner: false,
+  })
+  const report = reportOf(1, { members: [listed('255'), listed('1')] })
+  expect(etcdHealth([report]).members.map((m) => [m.id, m.node_id, m.healthy, m.reason])).toEqual([
+    ['255', null, null, expect.stringContaining('talosctl etcd remove-member ff')],
+    ['1', 'id-1', true, null],
   ])
 })
 

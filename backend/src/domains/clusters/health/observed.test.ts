@@ -38,6 +38,12 @@ test('what is not well is counted until it is well again, and a silent machine s
   expect(misses(observedOf(thrice, seen(true, true), false))).toEqual([0, 0])
 })
 
+test('a dead member that no server has does not reset the count of the server of its name', () => {
+  const both = { ...seen(false, true), etcd: [{ ...member(null), node_id: null }, member(false)] }
+  const twice = observedOf(observedOf(null, both, false), both, false)
+  expect(twice.etcd.map((one) => one.misses)).toEqual([0, 2])
+})
+
 test('what a running change restarts is not counted, but what was not well before stays so', () => {
   const restarting = observedOf(null, seen(false, false), true)
   expect(misses(restarting)).toEqual([0, 0])

@@ -50,7 +50,8 @@ export function observedOf(before: Observed | null, seen: Seen, isChanging: bool
     { node_id, name }: Pick<Part, 'node_id' | 'name'>,
     ill: string | null,
   ): Part => {
-    const last = known?.find((one) => one.name === name)?.misses ?? 0
+    // A dead member of etcd may have the name of a server that has another one.
+    const last = known?.find((one) => one.name === name && one.node_id === node_id)?.misses ?? 0
     const misses = Math.min(last + 1, missesUntilIll)
     return {
       node_id,

@@ -129,7 +129,7 @@ export async function etcdReports(view: ClusterView): Promise<MemberReport[]> {
   const strangers = await problemOfStrangers(
     view,
     asked.find((m) => m.members.length > 0)?.members ?? [],
-    new Set(asked.flatMap((m) => m.memberId ?? [])),
+    new Map(asked.flatMap((m) => (m.memberId === null ? [] : [[m.node_id, m.memberId] as const]))),
   )
   return asked.map(({ memberId, alarms, members: _members, ...rest }) => {
     const m = { ...rest, knowsAlarms: alarms !== null, strangers }

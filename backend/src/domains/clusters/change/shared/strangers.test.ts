@@ -24,6 +24,16 @@ test('a member is known by its id, its name or its address', () => {
   expect(strangersAmong([...three, joined, old], known)).toEqual([old])
 })
 
+test('a second member with the name and address of a server that has told another one is a stranger', () => {
+  const twin = member(3, 'cp-3', { id: '255' })
+  // cp-3 has told its member; cp-2 doesn't answer.
+  const told = { ids: new Set(['1', '3']), names: new Set(['cp-2']), addresses: new Set([]) }
+  expect(strangersAmong([...three, twin], told)).toEqual([twin])
+  expect(strangersProblem([...three, twin], [twin])).toMatch(
+    /^etcd has the member cp-3 \(ff\), .* Remove it first: talosctl etcd remove-member ff$/,
+  )
+})
+
 test('a dead stranger forbids a restart only if etcd would lose its majority', () => {
   const old = member(10, 'old', { id: '255' })
   const five = [1, 2, 3, 4, 5].map((n) => member(n))

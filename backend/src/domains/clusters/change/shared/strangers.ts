@@ -11,7 +11,11 @@ import { factsOf } from '../../parts.ts'
 import { hostOf } from '../../removal.ts'
 import { listed } from '../../sentences.ts'
 
-/** The servers of a cluster as etcd knows them. */
+/**
+ * The servers of a cluster as etcd knows them. A server that has told the id of its member has no
+ * second one, so `names` and `addresses` are those of the other servers. etcd doesn't compare names
+ * (etcd-io/etcd#5244), and 3.6 may list former members again (#20967).
+ */
 interface Known {
   readonly ids: ReadonlySet<string>
   readonly names: ReadonlySet<string>
@@ -31,6 +35,12 @@ export const strangersAmong = (
 /** As `talosctl etcd members` shows it. */
 export const etcdId = (id: string): string => BigInt(id).toString(16)
 
+/** The name of a member, with its id if another member has the name too. */
+function nameIn(members: readonly EtcdMember[], { id, hostname, peerUrls }: EtcdMember): string {
+  const isShared = members.some((m) => m.id !== id && m.hostname === hostname)
+  return hostname === '' ? (peerUrls[0] ?? id) : isShared ? `${hostname} (${etcdId(id)})` : hostname
+}
+
 /**
  * Why no control plane must restart while these members are dead; null if etcd keeps its majority.
  * Pure.
@@ -44,7 +54,7 @@ export function strangersProblem(
   if (lost.length === 0 || voters - lost.length - 1 > Math.floor(voters / 2)) return null
   const [the, do_, them] =
     lost.length === 1 ? ['the member', 'does', 'it'] : ['the members', 'do', 'them']
-  const names = listed(lost.map((m) => m.hostname || m.peerUrls[0] || m.id))
+  const names = listed(lost.map((m) => nameIn(members, m)))
   const orders = lost.map((m) => `talosctl etcd remove-member ${etcdId(m.id)}`).join(', ')
   return `etcd has ${the} ${names}, which no server of the cluster has and which ${do_} not run: etcd would lose its majority while a control plane restarts. Remove ${them} first: ${orders}`
 }
@@ -70,23 +80,27 @@ export function whyNotRestart(
 
 /**
  * The problem with strangers among the members that a control plane reports; null if there is none.
- * @param ids the members that the control planes have
+ * @param told the ids of their members that the control planes have told, by the server's id
  */
 export async function problemOfStrangers(
   { parts, state, signal }: ClusterView,
   members: readonly EtcdMember[],
-  ids: ReadonlySet<string>,
+  told: ReadonlyMap<string, string>,
 ): Promise<string | null> {
+  const ids = new Set(told.values())
   if (members.every(({ id }) => ids.has(id))) return null
   const own = state.members.filter((m) => m.released_at === null)
-  const facts = await factsOf(parts, parts.db, own)
+  const others = own.filter((m) => !told.has(m.node_id))
+  const facts = await factsOf(parts, parts.db, others)
   const strangers = strangersAmong(members, {
     ids,
-    names: new Set(own.map((m) => m.name)),
+    names: new Set(others.map((m) => m.name)),
     addresses: new Set(facts.map((f) => f.address)),
   })
   if (strangersProblem(members, strangers) === null) return null
   const ready = await readyNodes({ parts, state, signal })
+  // The node of a server's name runs the server's own member.
+  for (const m of own) if (told.has(m.node_id)) ready.delete(m.name)
   return strangersProblem(
     members,
     strangers.filter((m) => !ready.has(m.hostname)),
@@ -94,7 +108,7 @@ export async function problemOfStrangers(
 }
 
 /** Names of the nodes that are Ready; empty if Kubernetes doesn't answer. */
-async function readyNodes({ parts, state, signal }: ClusterView): Promise<ReadonlySet<string>> {
+async function readyNodes({ parts, state, signal }: ClusterView): Promise<Set<string>> {
   try {
     const nodes = await (await kubernetesOf(parts, state)).nodes(signal)
     return new Set(nodes.filter((n) => n.ready).map((n) => n.name))
