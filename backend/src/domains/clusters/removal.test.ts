@@ -1,22 +1,19 @@
 import { expect, test } from 'vitest'
 import { afterLeaving } from '#contract/clusters/clusters.ts'
-import { canLeaveEtcd, type EtcdMembers } from './removal.ts'
+import { canLeaveEtcd, type EtcdMembers, leavingMembers } from './removal.ts'
 
 const etcd = (
   members: number,
   ill: readonly number[] = [],
   learners: readonly number[] = [],
-): EtcdMembers => {
-  const all = Array.from({ length: members }, (_, i) => ({
+): EtcdMembers => ({
+  members: Array.from({ length: members }, (_, i) => ({
     id: String(i + 1),
     name: `web-${i + 1}`,
     learner: learners.includes(i + 1),
-  }))
-  return {
-    members: all,
-    healthy: new Set(all.map((m) => m.name).filter((name) => !ill.includes(Number(name.slice(4))))),
-  }
-}
+    healthy: !ill.includes(i + 1),
+  })),
+})
 
 test('a control plane may leave if the others keep a majority', () => {
   expect(canLeaveEtcd(etcd(3), 'web-1', 'prod')).toEqual({ ok: true })
@@ -75,6 +72,27 @@ test.each([2, 3, 4, 5, 6, 7])(
     }
   },
 )
+
+test('both members of a server go, the dead one first, and each removal is judged', () => {
+  const twin = { id: '9', name: 'web-3', learner: false, healthy: false }
+  const idsOf = (of: EtcdMembers, onlyDead: boolean) =>
+    leavingMembers(of, 'web-3', onlyDead).map((m) => m.id)
+  const four = { members: [...etcd(3).members, twin] }
+  expect(idsOf(four, false)).toEqual(['9', '3'])
+  expect(idsOf(four, true)).toEqual(['9'])
+  expect(idsOf(etcd(3), true)).toEqual([])
+  expect(idsOf(etcd(3, [3]), true)).toEqual(['3'])
+  // A dead member of a server that stays gives the majority nothing.
+  const one = { members: [...etcd(3, [2]).members, twin] }
+  expect(canLeaveEtcd(one, 'web-1', 'prod')).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('has 3 members and needs 2'),
+  })
+  const only = (id: string, of: EtcdMembers) =>
+    canLeaveEtcd(of, 'web-3', 'prod', (m) => m.id === id).ok
+  expect(only('9', four)).toBe(true)
+  expect(only('9', one)).toBe(false)
+})
 
 test('removing a member warns if the remaining number of members is unsafe', () => {
   expect(afterLeaving(3)).toBeNull()

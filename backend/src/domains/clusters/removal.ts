@@ -22,15 +22,20 @@ const etcdDeadlineMs = 5_000
 const etcdWholeMs = 8_000
 
 export interface EtcdMembers {
-  /** Learners have no vote and don't count towards a majority. */
+  /** Two members may have the name of one server: one of them is dead. */
   readonly members: readonly {
     readonly id: string
     readonly name: string
+    /** Learners have no vote and don't count towards a majority. */
     readonly learner: boolean
+    /** Whether a server runs this member, and it is healthy. */
+    readonly healthy: boolean
   }[]
-  /** Names of members with a healthy etcd. */
-  readonly healthy: ReadonlySet<string>
 }
+
+/** Whether the server has a healthy member. Pure. */
+export const isHealthyIn = (etcd: EtcdMembers | null, name: string): boolean =>
+  etcd?.members.some((e) => e.name === name && e.healthy) === true
 
 const isSecured = (m: MemberRow): boolean =>
   m.role === 'control_plane' && m.secured_at !== null && m.released_at === null
@@ -67,22 +72,38 @@ async function namesByAddress(
   return names
 }
 
-/** What a control plane reports about etcd; nothing if it doesn't answer. */
-async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal) {
+/** What a control plane reports about etcd. */
+interface Answer {
+  readonly healthy: boolean
+  readonly members: readonly EtcdMember[]
+  /** The id of its member; null if unknown. */
+  readonly memberId: string | null
+}
+const silent: Answer = { healthy: false, members: [], memberId: null }
+
+/** `silent` if it doesn't answer, or its etcd isn't healthy. */
+async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal): Promise<Answer> {
   try {
     return await secure(
       parts,
       m,
       async (client) => {
         const etcd = (await client.services()).find((s) => s.id === 'etcd')
-        const healthy = etcd?.state === 'Running' && etcd.healthy === true
-        return { healthy, members: healthy ? await client.etcdMembers().catch(() => []) : [] }
+        if (etcd?.state !== 'Running' || etcd.healthy !== true) return silent
+        const [members, memberId] = await Promise.all([
+          client.etcdMembers().catch(() => []),
+          client.etcdStatus().then(
+            (status) => status.memberId,
+            () => null,
+          ),
+        ])
+        return { healthy: true, members, memberId }
       },
       AbortSignal.any([signal, AbortSignal.timeout(etcdWholeMs)]),
     )
   } catch (error) {
     if (signal.aborted) throw error
-    return { healthy: false, members: [] }
+    return silent
   }
 }
 
@@ -110,8 +131,13 @@ export async function etcdMembers(
     e.hostname ||
     (e.peerUrls.map((url) => names.get(hostOf(url))).find((name) => name !== undefined) ?? '')
   return {
-    members: list.map((e) => ({ id: e.id, name: nameOf(e), learner: e.learner })),
-    healthy: new Set(answers.filter((a) => a.healthy).map((a) => a.name)),
+    members: list.map((e) => {
+      const name = nameOf(e)
+      const healthy = answers.some(
+        (a) => a.healthy && (a.memberId === null ? a.name === name : a.memberId === e.id),
+      )
+      return { id: e.id, name, learner: e.learner, healthy }
+    }),
   }
 }
 
@@ -145,26 +171,28 @@ const majorityOf = (members: number): number => Math.floor(members / 2) + 1
 
 /**
  * Two majorities are needed (etcd, "Runtime reconfiguration"): of the current members, because the
- * removal is a vote, and of the remaining members, or the cluster loses its quorum.
+ * removal is a vote, and of the remaining members, or the cluster loses its quorum. `isLeaving`: by
+ * default all members of the server.
  */
 export function canLeaveEtcd(
-  { members, healthy }: EtcdMembers,
+  { members }: EtcdMembers,
   name: string,
   cluster: string,
+  isLeaving: (m: EtcdMembers['members'][number]) => boolean = (m) => m.name === name,
 ): Verdict {
   const voters = members.filter((m) => !m.learner)
-  if (!voters.some((m) => m.name === name)) return yes
-  const staying = voters.filter((m) => m.name !== name)
+  if (!voters.some(isLeaving)) return yes
+  const staying = voters.filter((m) => !isLeaving(m))
   if (staying.length === 0)
     return no(`${name} is the only member of etcd of ${cluster}: delete the cluster instead`)
-  const ill = staying.filter((m) => !healthy.has(m.name))
+  const ill = staying.filter((m) => !m.healthy)
   const healthyStaying = staying.length - ill.length
   const first = `Bring ${listed(ill.map((m) => m.name))} back first`
   if (healthyStaying < majorityOf(staying.length))
     return no(
       `Without ${name}, etcd of ${cluster} has ${counted(staying.length, 'member')} and needs ${majorityOf(staying.length)} of them healthy, but only ${healthyStaying} ${healthyStaying === 1 ? 'is' : 'are'}. ${first}`,
     )
-  const healthyNow = healthyStaying + (healthy.has(name) ? 1 : 0)
+  const healthyNow = voters.filter((m) => m.healthy).length
   if (healthyNow < majorityOf(voters.length))
     return no(
       `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} ${healthyNow === 1 ? 'is' : 'are'} healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
@@ -215,9 +243,22 @@ export function whyNotNow(
 }
 
 /**
- * Removes a lost server from etcd. Safe to repeat. Returns null if the server is no longer a
- * member, or if `onlyDead` is set and its etcd is healthy. Otherwise returns why the server is
- * still a member.
+ * The members of a server in the order in which they are removed: dead ones first, so that the
+ * majority is lost last. `onlyDead`: without the healthy one. Pure.
+ */
+export const leavingMembers = (
+  { members }: EtcdMembers,
+  name: string,
+  onlyDead: boolean,
+): EtcdMembers['members'] =>
+  members
+    .filter((e) => e.name === name && !(onlyDead && e.healthy))
+    .toSorted((a, b) => Number(a.healthy) - Number(b.healthy))
+
+/**
+ * Removes a lost server from etcd, with each member of its name. Safe to repeat. Returns null if the
+ * server is no longer a member; with `onlyDead` a healthy member stays. Otherwise returns why the
+ * server is still a member.
  */
 export async function removeFromEtcd(
   parts: CoreParts,
@@ -229,20 +270,22 @@ export async function removeFromEtcd(
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, state.members, job.signal, onlyDead ? undefined : m.node_id)
   if (!etcd) return `No control plane of ${state.row.name} reports the members of etcd`
-  const member = etcd.members.find((e) => e.name === m.name)
-  if (!member || (onlyDead && etcd.healthy.has(m.name))) return null
-  const allowed = canLeaveEtcd(etcd, m.name, state.row.name)
-  if (!allowed.ok) return allowed.reason
-  try {
-    await job.effect(`forget-member/${m.node_id}`, () =>
-      removeEtcdMember(parts, state.members, m.node_id, member.id, job.signal),
-    )
-    return null
-  } catch (error) {
-    if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
-      throw error
-    return `${m.name} can't be removed from etcd: ${error.message}`
+  let { members } = etcd
+  for (const { id } of leavingMembers(etcd, m.name, onlyDead)) {
+    const allowed = canLeaveEtcd({ members }, m.name, state.row.name, (e) => e.id === id)
+    if (!allowed.ok) return allowed.reason
+    try {
+      await job.effect(`forget-member/${m.node_id}`, () =>
+        removeEtcdMember(parts, state.members, m.node_id, id, job.signal),
+      )
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
+        throw error
+      return `${m.name} can't be removed from etcd: ${error.message}`
+    }
+    members = members.filter((e) => e.id !== id)
   }
+  return null
 }
 
 /**

@@ -169,14 +169,14 @@ async function whetherJoined(
   if (m.secured_at === null) return followed(at, `Waiting for ${m.name}`)
   if (m.role === 'control_plane') {
     const etcd = await etcdMembers(parts, state.members, job.signal)
-    const own = etcd?.members.find((e) => e.name === m.name)
+    const all = etcd?.members.filter((e) => e.name === m.name) ?? []
+    const own = all.find((e) => e.healthy) ?? all[0]
     if (!own || own.learner)
       return {
         waiting: `${m.name} is ${own ? 'a learner of etcd and not promoted yet' : 'no member of etcd yet'}`,
         againMs: followMs,
       }
-    if (!etcd!.healthy.has(m.name))
-      return { waiting: `etcd on ${m.name} is not healthy`, againMs: followMs }
+    if (!own.healthy) return { waiting: `etcd on ${m.name} is not healthy`, againMs: followMs }
   }
   try {
     const nodes = await (await kubernetes(turn)).nodes(job.signal)

@@ -109,6 +109,10 @@ describe.concurrent('removing servers from a running cluster', () => {
         [cp3.id, true],
         [cp2.id, true],
       ])
+      // A dead member that has the name of a server leaves etcd with it.
+      world.machine(cp1).etcdCluster!.change(({ members }) => {
+        members.push({ ...members.find(({ name }) => name === cp3.name)!, id: '00000000000000ff' })
+      })
       const { id } = await world.change(cluster.id, change)
       const end = await world.ended(id)
       expect({

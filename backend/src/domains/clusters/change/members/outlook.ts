@@ -77,7 +77,7 @@ export function whyNoMember(
     return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
   const full = reports.find((r) => r.alarm === 'NOSPACE')
   if (full) return `etcd on ${full.name}: ${full.problem}`
-  const ill = others.filter((m) => !etcd.healthy.has(m.name)).map((m) => m.name)
+  const ill = others.filter((m) => !m.healthy).map((m) => m.name)
   const them = ill.length === 1 ? 'it' : 'them'
   if (ill.length > 0)
     return `${listed(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy in etcd of ${cluster}: bring ${them} back, replace or remove ${them} first`
@@ -118,7 +118,7 @@ export function quorumCheck(
     )
   let members = etcd.members
   for (const { name } of leavers) {
-    const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)
+    const verdict = canLeaveEtcd({ members }, name, cluster)
     if (!verdict.ok) return checked('quorum', verdict.reason, good, remediesOf(outlook))
     members = members.filter((m) => m.name !== name)
   }

@@ -1,6 +1,7 @@
 /** Replaces a server of a running cluster, dead or alive, with another one of the same role. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
+import { isHealthyIn } from '../../removal.ts'
 import type * as store from '../../store.ts'
 import { type ChangeKind, memberOf } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
@@ -21,7 +22,7 @@ const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): Clust
  * leaves after the new one has joined.
  */
 const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean =>
-  !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
+  !answers(old) || (old.m.role === 'control_plane' && !isHealthyIn(etcd, old.m.name))
 
 const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) =>
   joining(turn, one, { together: [turn.change.by.node_id], isTakenBack: true })

@@ -15,6 +15,7 @@ import {
   type Leaver,
   leaversOf,
 } from './leavers.ts'
+import { isHealthyIn } from '../../removal.ts'
 import { kubernetesCheck, type Outlook, outlookOf } from './outlook.ts'
 
 const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) =>
@@ -27,7 +28,7 @@ const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) =>
 const rankOf = (l: Leaver, { etcd }: Outlook): number => {
   if (!answers(l)) return 0
   if (l.m.role === 'worker') return 1
-  return etcd?.healthy.has(l.m.name) === true ? 3 : 2
+  return isHealthyIn(etcd, l.m.name) ? 3 : 2
 }
 
 export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
