@@ -40,11 +40,8 @@ afterAll(() => server.closeAllConnections())
 afterAll(() => new Promise((resolve) => server.close(resolve)))
 beforeEach(() => void asked.splice(0))
 
-const api = kubernetes(
-  [{ name: 'alpha', address }],
-  { ...client, ca: authority.crt },
-  { dial: { check: () => ({ ok: true }) }, read: reader() },
-)
+const parts = { dial: { check: () => ({ ok: true }) as const }, read: reader() }
+const api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, parts)
 const { signal } = new AbortController()
 const json =
   (body: unknown, status = 200) =>
@@ -113,6 +110,28 @@ test.each([
     sentence,
   )
   expect(asked.length).toBeLessThan(10)
+})
+
+test('the answer of one control plane says more than the silence of another', async () => {
+  answer = json({ message: 'This pod has more than one PodDisruptionBudget' }, 500)
+  const [alpha, silent] = [
+    { name: 'alpha', address },
+    // Nothing listens there.
+    { name: 'beta', address: address.replace(/7$/, '8') },
+  ]
+  for (const targets of [
+    [alpha, silent],
+    [silent, alpha],
+  ]) {
+    const both = kubernetes(targets, { ...client, ca: authority.crt }, parts)
+    await expect(both.evict('shop', 'web-0', signal)).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining('more than one PodDisruptionBudget') as string,
+    })
+  }
+  await expect(
+    kubernetes([silent], { ...client, ca: authority.crt }, parts).evict('shop', 'web-0', signal),
+  ).rejects.toMatchObject({ status: undefined, message: 'beta: connection refused' })
 })
 
 test('an eviction that a budget forbids says which', async () => {

@@ -115,8 +115,9 @@ export function kubernetes(
 
   /**
    * Calls control planes in turn until one responds with anything but a server error or a refusal
-   * that another may not share, such as one whose clock is wrong. @throws KubernetesError unless the
-   * response has an expected status
+   * that another may not share, such as one whose clock is wrong. What one has answered says more
+   * than the silence of the others. @throws KubernetesError unless the response has an expected
+   * status
    */
   const any = async (
     call: Call,
@@ -131,6 +132,7 @@ export function kubernetes(
         reply = await one(targets[at]!, call, signal)
       } catch (error) {
         if (signal.aborted) throw signal.reason
+        if (last.status !== undefined) continue
         last =
           error instanceof KubernetesError
             ? new KubernetesError(`${targets[at]!.name}: ${error.message}`, error.status)
