@@ -35,8 +35,8 @@ const folders = new Set([
 ])
 const customization = '/etc/cri/conf.d/20-customization.part'
 
-/** Files of Talos's image (`Dockerfile`); extensions write below /usr/local only. */
-const inImage = new Set(
+/** Files of Talos's image below /etc (`Dockerfile`); extensions write below /usr/local only. */
+export const inImage: ReadonlySet<string> = new Set(
   ['extensions.yaml', 'resolv.conf', 'hosts', 'machine-id', 'nfsmount.conf', 'os-release']
     .concat(['containerd/config.toml', 'cri/containerd.toml', 'lvm/lvm.conf', 'localtime'])
     .concat(['cri/conf.d/cri.toml', 'cri/conf.d/00-base.part', 'cri/conf.d/01-registries.part'])

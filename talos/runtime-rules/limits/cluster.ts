@@ -1,5 +1,6 @@
 /** What a cluster loses when a part that Talos needs is switched off, left out or unknown. */
 import type { Report } from '../../config/report.ts'
+import { inImage } from '../files.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
 /** Components that run in the version of their image, on control planes but for the first. */
@@ -52,6 +53,25 @@ function isTaken(main: Report, url: string): boolean {
 const ofImage = new Set(
   'bin boot dev etc lib lib64 mnt opt proc root run sbin sys system tmp usr var'.split(' '),
 )
+
+/** Folders of Talos's image below /etc, two of them links to /etc/ssl (`Dockerfile`). */
+const ofEtc = new Set(
+  'ca-certificates cni cni/net.d containerd cri cri/conf.d iscsi kubernetes lvm nvme pki selinux ssl ssl/certs'
+    .split(' ')
+    .map((name) => `/etc/${name}`),
+)
+/** Talos lays a folder that can be written over these (`pkg/machinery/constants`, Overlays). */
+const isWritable = (path: string): boolean => /^\/etc\/(?:kubernetes|cni)\//.test(path)
+
+/** The folders of the host that static pods get, as paths without empty parts. */
+const volumesOf = (main: Report) =>
+  images.slice(1).flatMap(({ section, name }) =>
+    main.items(...section, 'extraVolumes').map(({ path }) => {
+      const [host, mount] = [main.text(...path, 'hostPath'), main.text(...path, 'mountPath')]
+      const parts = host.split('/').filter((part) => part !== '' && part !== '.')
+      return { name, path, host, mount, parts, folder: `/${parts.join('/')}` }
+    }),
+  )
 
 export const clusterLimitRules: readonly RuntimeRule[] = [
   {
@@ -157,24 +177,49 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main, isWorker }): Generator<Hit> {
       if (isWorker) return
-      for (const { section, name } of images.slice(1))
-        for (const { path } of main.items(...section, 'extraVolumes')) {
-          const [host, mount] = [main.text(...path, 'hostPath'), main.text(...path, 'mountPath')]
-          const problem = volumeProblem(host, mount)
-          const first = host.split('/').find((part) => part !== '') ?? ''
-          if (problem !== null)
-            yield {
-              document: main,
-              path,
-              sentence: `A volume of ${name} ${problem}, or ${name} does not start`,
-            }
-          else if (host.startsWith('/') && first !== '' && !ofImage.has(first))
-            yield {
-              document: main,
-              path: [...path, 'hostPath'],
-              sentence: `The folder ${quoted(host)} can’t be made, because Talos’s root file system is read-only, so ${name} does not start: use a folder below /var, such as /var${host}`,
-            }
-        }
+      for (const { name, path, host, mount, parts, folder } of volumesOf(main)) {
+        const problem = volumeProblem(host, mount)
+        const [first, second] = parts
+        // The image has /mnt, and nothing in it.
+        const isMissing =
+          first !== undefined && (!ofImage.has(first) || (first === 'mnt' && second !== undefined))
+        if (problem !== null)
+          yield {
+            document: main,
+            path,
+            sentence: `A volume of ${name} ${problem}, or ${name} does not start`,
+          }
+        else if (host.startsWith('/') && isMissing)
+          yield {
+            document: main,
+            path: [...path, 'hostPath'],
+            sentence: `The folder ${quoted(host)} can’t be made, because Talos’s root file system is read-only, so ${name} does not start: use a folder below /var, such as /var${folder}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'volume-below-etc',
+    source:
+      'Talos Dockerfile, rootfs, and pkg/machinery/constants, Overlays: /etc is read-only but for /etc/kubernetes and /etc/cni (hpe-storage/csi-driver#379: "failed to mkdir "/etc/hpe-storage""). Packages may bring more files',
+    level: 'warn',
+    *find({ main, isWorker }): Generator<Hit> {
+      if (isWorker) return
+      for (const { name, path, host, parts, folder } of volumesOf(main))
+        if (
+          host.startsWith('/') &&
+          parts[0] === 'etc' &&
+          parts.length > 1 &&
+          !parts.includes('..') &&
+          !ofEtc.has(folder) &&
+          !inImage.has(folder) &&
+          !isWritable(folder)
+        )
+          yield {
+            document: main,
+            path: [...path, 'hostPath'],
+            sentence: `Talos’s image is not known to have ${quoted(host)}, and nothing can be made there, because /etc is read-only, so ${name} may not start: use a folder below /var, such as /var${folder}`,
+          }
     },
   },
   {

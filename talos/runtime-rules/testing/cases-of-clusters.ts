@@ -99,6 +99,7 @@ export const casesOfClusters: Cases = {
     bad: [
       volume('/data/oidc'),
       volume('/srv', '/a', 'scheduler'),
+      volume('/mnt/audit'),
       volume('/var/../etc'),
       volume('', '/a', 'controllerManager'),
     ],
@@ -106,7 +107,22 @@ export const casesOfClusters: Cases = {
       volume('/var/oidc'),
       volume('/etc/kubernetes/audit', '/etc/kubernetes/audit'),
       volume('/usr/share/zoneinfo', '/usr/share/zoneinfo'),
+      volume('/mnt'),
       volume('/var/oidc', '/a:/b'),
+    ],
+  },
+  'volume-below-etc': {
+    bad: [
+      volume('/etc/kube-webhook'),
+      volume('/etc//hosts.d/', '/a', 'scheduler'),
+      volume('/etc/ssl/own', '/a', 'controllerManager'),
+    ],
+    good: [
+      ...['/etc', '/etc/ssl/certs/', '/etc/localtime', '/etc/pki', '/var/etc/a', '/srv'].map(
+        (host) => volume(host),
+      ),
+      volume('/etc/kubernetes/audit'),
+      volume('/etc/cni/net.d/own'),
     ],
   },
   'etcd-metrics-port': {
