@@ -101,13 +101,13 @@ function portsOf(text: string): { first: number; last: number } | string {
 }
 
 /** 36 for 1.36.3; null if unknown. */
-const clusterMinor = (version: string | undefined): number | null => {
+export const clusterMinor = (version: string | undefined): number | null => {
   const found = /^v?1\.(\d+)/.exec(version ?? '')
   return found === null ? null : Number(found[1])
 }
 
 /** The minor of an image's tag, as a number: 36 for 1.36.3; null if the tag has none. */
-function minorOf({ main }: Configuration, path: readonly string[]): number | null {
+export function minorOf({ main }: Configuration, path: readonly string[]): number | null {
   const image = main.text(...path)
   const [, tag = ''] = image.slice(image.lastIndexOf('/') + 1).split(':')
   return clusterMinor(tag)

@@ -110,6 +110,20 @@ describe('rules that apply when running', () => {
     expect(found(undefined, 'v1.30.0')).toEqual([])
   })
 
+  it('knows which Kubernetes brought a field of the scheduler', () => {
+    const found = (tag: string, point: string) =>
+      find(
+        `cluster: {scheduler: {image: "registry.k8s.io/kube-scheduler:${tag}", config: {profiles: [{plugins: {${point}: {}}}]}}}`,
+      )
+        .filter(({ rule }) => rule === 'scheduler-field')
+        .map(({ message }) => message)
+    expect(found('v1.35.8', 'placementScore')).toEqual([
+      'The framework of the scheduler has placementScore since Kubernetes 1.36, and the scheduler of 1.35 does not start with it',
+    ])
+    expect(found('v1.37.2', 'podGroupPostFilter')).toEqual([])
+    expect(found('latest', 'podGroupPostFilter')).toEqual([])
+  })
+
   it('leaves out what was there before', () => {
     const before = find('machine: {network: {nameservers: [a]}}')
     const after = find('machine: {network: {nameservers: [a, b]}}')

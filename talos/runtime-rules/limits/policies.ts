@@ -1,8 +1,8 @@
 /** Policies and configurations of the API server and the scheduler that are left out or refused. */
 import { nearestOf } from '../../config/nearest.ts'
 import type { Report } from '../../config/report.ts'
-import { plugins } from '../component-names.ts'
-import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
+import { clusterMinor, minorOf, plugins } from '../component-names.ts'
+import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 const apiServer = ['cluster', 'apiServer'] as const
@@ -33,19 +33,26 @@ const ruleFields = words(
 const resourceFields = words('group resources resourceNames')
 const stages = words('RequestReceived ResponseStarted ResponseComplete Panic')
 
-/** Fields of `kubescheduler.config.k8s.io/v1` (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`). */
+/**
+ * Fields of `kubescheduler.config.k8s.io/v1` (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`
+ * up to v1.37.0).
+ */
 const schedulerFields = words(
   `apiVersion kind parallelism leaderElection clientConnection enableProfiling
-  enableContentionProfiling percentageOfNodesToScore percentageOfPlacementsToScore
-  podInitialBackoffSeconds podMaxBackoffSeconds profiles extenders delayCacheUntilActive`,
+  enableContentionProfiling percentageOfNodesToScore podInitialBackoffSeconds
+  podMaxBackoffSeconds profiles extenders delayCacheUntilActive`,
 )
-const profileFields = words(
-  'schedulerName percentageOfNodesToScore percentageOfPlacementsToScore plugins pluginConfig',
-)
+const profileFields = words('schedulerName percentageOfNodesToScore plugins pluginConfig')
 const pluginPoints = words(
   `preEnqueue queueSort preFilter filter postFilter preScore score reserve permit preBind bind
-  postBind multiPoint placementGenerate placementScore placementFeasible podGroupPostFilter`,
+  postBind multiPoint placementGenerate placementScore podGroupPostFilter`,
 )
+/** The minors of Kubernetes that brought points which the oldest supported one, 1.30, lacks. */
+const pointsSince: Readonly<Record<string, number>> = {
+  placementGenerate: 36,
+  placementScore: 36,
+  podGroupPostFilter: 37,
+}
 
 /** Fields at a path that are not known. */
 function* unknownFields(
@@ -118,6 +125,23 @@ function* profileProblems(main: Report): Generator<Hit> {
   }
 }
 
+/** Points of plugins that the scheduler's version doesn't have yet. */
+function* newerPoints(config: Configuration, path: readonly string[]): Generator<Hit> {
+  const { main, kubernetesVersion } = config
+  const minor =
+    minorOf(config, ['cluster', 'scheduler', 'image']) ?? clusterMinor(kubernetesVersion)
+  if (minor === null) return
+  for (const { path: where, key } of main.entries(...path)) {
+    const since = Object.hasOwn(pointsSince, key) ? pointsSince[key]! : 0
+    if (since > minor)
+      yield {
+        document: main,
+        path: where,
+        sentence: `The framework of the scheduler has ${key} since Kubernetes 1.${since}, and the scheduler of 1.${minor} does not start with it`,
+      }
+  }
+}
+
 export const policyLimitRules: readonly RuntimeRule[] = [
   {
     id: 'admission-not-enabled',
@@ -172,9 +196,10 @@ export const policyLimitRules: readonly RuntimeRule[] = [
   {
     id: 'scheduler-field',
     source:
-      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go (EnableStrict: unknown fields are refused) and validation/validation.go',
+      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go (EnableStrict: unknown fields are refused, also those of later versions: siderolabs/talos#13350) and validation/validation.go',
     level: 'refuse',
-    *find({ main, isWorker }) {
+    *find(config) {
+      const { main, isWorker } = config
       if (isWorker) return
       const stops = 'it does not start'
       yield* unknownFields(main, scheduler, schedulerFields, ['The scheduler', stops])
@@ -184,6 +209,7 @@ export const policyLimitRules: readonly RuntimeRule[] = [
           'The framework of the scheduler',
           stops,
         ])
+        yield* newerPoints(config, [...path, 'plugins'])
       }
       yield* profileProblems(main)
       for (const [field, least, most] of [

@@ -182,11 +182,14 @@ export const casesOfClusters: Cases = {
       'profiles: [{schedulerName: a}, {plugins: {}}]',
       'percentageOfNodesToScore: 101',
       'parallelism: 0',
+      'profiles: [{schedulerName: a, plugins: {podGroupPostFilter: {}}}]',
+      'profiles: [{schedulerName: a, plugins: {placementFeasible: {}}}]',
+      'percentageOfPlacementsToScore: 50',
     ].map(scheduler),
     good: [
       'profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: "*"}]}, multiPoint: {}}, pluginConfig: [{name: NodeResourcesFit, args: {}}]}]',
       'leaderElection: {leaderElect: true}, percentageOfNodesToScore: 0, parallelism: 16',
-      'profiles: [{plugins: {}}]',
+      'profiles: [{plugins: {placementGenerate: {}, placementScore: {}}}]',
     ].map(scheduler),
   },
   'bond-without-ports': {
