@@ -49,6 +49,13 @@ function isTaken(main: Report, url: string): boolean {
   return host !== undefined && (isOnAll || ['', '0.0.0.0', '[::]'].includes(host))
 }
 
+const metricsPath = [...etcd, 'extraArgs', 'listen-metrics-urls'] as const
+/** The URLs of etcd's metrics, of a text with commas or of a list of such texts. */
+const metricsUrls = (main: Report): string[] =>
+  [...main.texts(...metricsPath).map(({ text }) => text), main.text(...metricsPath)].flatMap(
+    (text) => text.split(','),
+  )
+
 /** Folders of Talos's root file system (`Dockerfile`, rootfs; siderolabs/pkgs `fhs/pkg.yaml`). */
 const ofImage = new Set(
   'bin boot dev etc lib lib64 mnt opt proc root run sbin sys system tmp usr var'.split(' '),
@@ -229,14 +236,32 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main, isWorker }) {
       if (isWorker) return
-      const path = [...etcd, 'extraArgs', 'listen-metrics-urls']
-      const texts = [...main.texts(...path).map(({ text }) => text), main.text(...path)]
-      const url = texts.flatMap((text) => text.split(',')).find((one) => isTaken(main, one))
+      const url = metricsUrls(main).find((one) => isTaken(main, one))
       if (url !== undefined)
         yield {
           document: main,
-          path,
+          path: metricsPath,
           sentence: `etcd itself listens on the port of ${url}, and does not start with it: use another one, such as 2381`,
+        }
+    },
+  },
+  {
+    id: 'etcd-metrics-loopback',
+    source:
+      'Talos internal/app/machined/pkg/controllers/etcd/spec.go: beside the addresses in listenSubnets, clients reach etcd at 127.0.0.1, or at ::1 if the server has a routed address of IPv6; members only at the addresses',
+    level: 'warn',
+    *find({ main, isWorker }) {
+      if (isWorker) return
+      const url = metricsUrls(main).find(
+        (one) =>
+          !isTaken(main, one) &&
+          /^https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost):2379\/?$/.test(one),
+      )
+      if (url !== undefined)
+        yield {
+          document: main,
+          path: metricsPath,
+          sentence: `etcd also listens on port 2379 of the server’s address for itself, so it may not start with ${url}: use another port, such as 2381`,
         }
     },
   },

@@ -19,6 +19,8 @@ const kubespan = (text: string): string => `machine: {network: {kubespan: {enabl
 const endpoints = (list: string): string => kubespan(`, filters: {endpoints: [${list}]}`)
 const metrics = (urls: string): string =>
   cluster(`etcd: {extraArgs: {listen-metrics-urls: ${urls}}}`)
+const onSubnets = (key: string, urls: string): string =>
+  cluster(`etcd: {${key}: [10.8.0.0/24], extraArgs: {listen-metrics-urls: "${urls}"}}`)
 const registries = (service: boolean, kubernetes: boolean): string =>
   cluster(
     `discovery: {registries: {service: {disabled: ${service}}, kubernetes: {disabled: ${kubernetes}}}}`,
@@ -137,6 +139,19 @@ export const casesOfClusters: Cases = {
       cluster(
         'etcd: {listenSubnets: [10.8.0.0/24], extraArgs: {listen-metrics-urls: "http://10.9.0.5:2379"}}',
       ),
+    ],
+  },
+  'etcd-metrics-loopback': {
+    bad: [
+      onSubnets('listenSubnets', 'http://127.0.0.1:2379'),
+      onSubnets('advertisedSubnets', 'http://0.0.0.0:2381,http://[::1]:2379/'),
+      onSubnets('listenSubnets', 'http://localhost:2379'),
+    ],
+    good: [
+      onSubnets('listenSubnets', 'http://127.0.0.1:2380'),
+      onSubnets('advertisedSubnets', 'http://127.0.0.1:2381'),
+      // Refused by etcd-metrics-port.
+      metrics('"http://127.0.0.1:2379"'),
     ],
   },
   'admission-not-enabled': {
