@@ -1,5 +1,6 @@
 /** Configurations of Kubernetes's components that they refuse when they start, and static pods. */
 import { textOf } from '../config/report.ts'
+import { lastOf } from './limits/values.ts'
 import { quoted, type RuntimeRule } from './rule.ts'
 
 const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse']
@@ -149,7 +150,7 @@ export const componentConfigRules: readonly RuntimeRule[] = [
           .map(({ path }) => main.text(...path, 'contents')),
       ].some((text) => /approver/i.test(text))
       for (const path of ways)
-        if (!hasApprover && main.text(...path) === 'true')
+        if (!hasApprover && lastOf(main, path) === 'true')
           yield {
             document: main,
             path,

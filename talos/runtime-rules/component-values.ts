@@ -2,6 +2,7 @@
 import { textOf } from '../config/report.ts'
 import { prefixOf } from '../network-effect/addresses.ts'
 import { nearestOf } from '../config/nearest.ts'
+import { lastOf } from './limits/values.ts'
 import { quoted, type Configuration, type RuntimeRule } from './rule.ts'
 
 const cluster = (section: string): readonly string[] => ['cluster', section]
@@ -16,7 +17,7 @@ const quantity = /^[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?
 
 /** A whole number in an argument, which is a text; null for another text. */
 function numberIn({ main }: Configuration, path: readonly string[]): number | null {
-  const text = textOf(main.nearest(path))
+  const text = lastOf(main, path)
   return main.has(...path) && /^\d+$/.test(text) ? Number(text) : null
 }
 

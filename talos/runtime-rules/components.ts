@@ -1,6 +1,7 @@
 /** Arguments and volumes of Kubernetes's components. */
 import { textOf } from '../config/report.ts'
 import { isQualifiedName } from '../config/formats.ts'
+import { lastOf } from './limits/values.ts'
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
 const kubeletArguments = ['machine', 'kubelet', 'extraArgs'] as const
@@ -99,7 +100,7 @@ export const componentRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main }) {
       const path = ['cluster', 'apiServer', 'extraArgs', 'oidc-issuer-url']
-      const url = main.text(...path)
+      const url = lastOf(main, path)
       if (main.has(...path) && !(url.startsWith('https://') && URL.canParse(url)))
         yield {
           document: main,

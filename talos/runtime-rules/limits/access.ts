@@ -1,7 +1,7 @@
 /** Settings that open a component to everybody, and settings of a cluster that differ on a server. */
 import { isAddress } from '../../config/formats.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
-import { settingOf } from './values.ts'
+import { lastOf, settingOf } from './values.ts'
 
 const kubelet = ['machine', 'kubelet'] as const
 const isOn = (text: string): boolean => /^(1|t|true)$/i.test(text)
@@ -47,7 +47,7 @@ export const accessLimitRules: readonly RuntimeRule[] = [
       const { main } = config
       const path = settingOf(main, 'failSwapOn')
       if (config.of('SwapVolumeConfig').length === 0 || path === undefined) return
-      if (isOn(main.text(...path)))
+      if (isOn(lastOf(main, path)))
         yield {
           document: main,
           path,
@@ -63,11 +63,12 @@ export const accessLimitRules: readonly RuntimeRule[] = [
     *find({ main }) {
       const own = main.text('cluster', 'network', 'dnsDomain')
       const path = settingOf(main, 'clusterDomain')
-      if (path !== undefined && own !== '' && main.text(...path) !== own)
+      const text = path === undefined ? own : lastOf(main, path)
+      if (path !== undefined && own !== '' && text !== own)
         yield {
           document: main,
           path,
-          sentence: `Pods look for names in ${main.text(...path)}, and the cluster’s domain is ${own}: they don’t find Services by their short names`,
+          sentence: `Pods look for names in ${text}, and the cluster’s domain is ${own}: they don’t find Services by their short names`,
         }
     },
   },

@@ -3,6 +3,12 @@ import type { Report } from '../../config/report.ts'
 import { inImage } from '../files.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
+/** The values of an argument, which is a text or a list of texts. */
+const textsOf = (main: Report, path: readonly string[]): string[] => [
+  ...main.texts(...path).map(({ text }) => text),
+  main.text(...path),
+]
+
 /** Components that run in the version of their image, on control planes but for the first. */
 const images = [
   { section: ['machine', 'kubelet'], name: 'the kubelet' },
@@ -52,9 +58,7 @@ function isTaken(main: Report, url: string): boolean {
 const metricsPath = [...etcd, 'extraArgs', 'listen-metrics-urls'] as const
 /** The URLs of etcd's metrics, of a text with commas or of a list of such texts. */
 const metricsUrls = (main: Report): string[] =>
-  [...main.texts(...metricsPath).map(({ text }) => text), main.text(...metricsPath)].flatMap(
-    (text) => text.split(','),
-  )
+  textsOf(main, metricsPath).flatMap((text) => text.split(','))
 
 /** Folders of Talos's root file system (`Dockerfile`, rootfs; siderolabs/pkgs `fhs/pkg.yaml`). */
 const ofImage = new Set(
@@ -142,7 +146,7 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     *find(config) {
       const { main, isWorker } = config
       const path = [...discovery, 'registries', 'kubernetes', 'disabled']
-      const gates = main.text('cluster', 'apiServer', 'extraArgs', 'feature-gates')
+      const gates = textsOf(main, ['cluster', 'apiServer', 'extraArgs', 'feature-gates']).join()
       const isOn = main.flag(...discovery, 'enabled') && main.has(...path) && !main.flag(...path)
       if (!isWorker && isOn && minorOf(config) >= 32 && !/AuthorizeNodeWithSelectors/.test(gates))
         yield {

@@ -2,7 +2,15 @@
 import { durationMs, isAddress } from '../../config/formats.ts'
 import { type Report, textOf } from '../../config/report.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
-import { cipherSuites, isOverridden, isQuantity, pairsOf, quantityOf, settingOf } from './values.ts'
+import {
+  cipherSuites,
+  isOverridden,
+  isQuantity,
+  lastOf,
+  pairsOf,
+  quantityOf,
+  settingOf,
+} from './values.ts'
 
 const config = ['machine', 'kubelet', 'extraConfig'] as const
 const args = ['machine', 'kubelet', 'extraArgs'] as const
@@ -65,10 +73,6 @@ function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'
         .map((entry) => ({ path: entry.path, key: entry.key, text: textOf(entry.node) }))
 }
 
-/** The text of an argument; of several the last one counts. */
-const lastOf = (main: Report, path: readonly string[]): string =>
-  main.texts(...path).at(-1)?.text ?? main.text(...path)
-
 const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
   valuesOf(main, `${what}Reserved`, `${what}-reserved`, '=')
 
@@ -117,7 +121,7 @@ function* pairProblems(main: Report): Generator<Hit> {
     sentence,
   })
   const age = (field: string) => durationMs(main.text(...config, field))
-  const argument = (name: string) => main.text(...args, name)
+  const argument = (name: string) => lastOf(main, [...args, name])
   // Arguments win over the configuration.
   const [oldest, youngest] = [
     age('imageMaximumGCAge') ?? 0,
@@ -183,7 +187,7 @@ function reservesCpu(main: Report): boolean {
 }
 
 const isStatic = (main: Report, field: string, argument: string): boolean =>
-  /^static$/i.test(main.text(...args, argument) || main.text(...config, field))
+  /^static$/i.test(lastOf(main, [...args, argument]) || main.text(...config, field))
 
 const alone = 'the server becomes a node of the cluster only if somebody creates the Node by hand'
 /** Settings with which the API server, or Talos, can't talk to the kubelet if they are false. */
@@ -296,7 +300,7 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
       if (main.flag('machine', 'kubelet', 'skipNodeRegistration')) return
       for (const [field, so] of Object.entries(cutOffs)) {
         const path = settingOf(main, field)
-        const text = path === undefined ? '' : main.text(...path)
+        const text = path === undefined ? '' : lastOf(main, path)
         if (path !== undefined && /^(0|f|false)$/i.test(text))
           yield { document: main, path, sentence: `With ${path.at(-1)}: ${text}, ${so}` }
       }
@@ -309,11 +313,12 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     level: 'warn',
     *find({ main }) {
       const path = settingOf(main, 'address')
-      if (path !== undefined && /^(127\.|::1$)/.test(main.text(...path)))
+      const text = path === undefined ? '' : lastOf(main, path)
+      if (path !== undefined && /^(127\.|::1$)/.test(text))
         yield {
           document: main,
           path,
-          sentence: `With address: ${main.text(...path)} the API server gets no logs and no metrics from the kubelet, and kubectl exec fails`,
+          sentence: `With address: ${text} the API server gets no logs and no metrics from the kubelet, and kubectl exec fails`,
         }
     },
   },
@@ -329,12 +334,12 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
       if (isWorker || !whole.hasFlannel) return
       if (main.texts(...network, 'podSubnets').some(({ text }) => text.includes(':'))) return
       const given = ['node-cidr-mask-size', 'node-cidr-mask-size-ipv4']
-        .map((name) => Number(main.text('cluster', 'controllerManager', 'extraArgs', name)))
+        .map((name) => Number(lastOf(main, ['cluster', 'controllerManager', 'extraArgs', name])))
         .find((size) => size > 0 && size <= 32)
       const size = given ?? 24
       const most = 2 ** (32 - size) - 3
       const path = settingOf(main, 'maxPods')
-      const pods = path === undefined ? 0 : Number(main.text(...path))
+      const pods = path === undefined ? 0 : Number(lastOf(main, path))
       if (path !== undefined && pods > most)
         yield {
           document: main,

@@ -55,6 +55,13 @@ export function settingOf(main: Report, field: string): readonly string[] | unde
   ].find((path) => main.has(...path))
 }
 
+/**
+ * The text of an argument, which may be a list of texts (Talos: one flag for each); of several the
+ * last one counts.
+ */
+export const lastOf = (main: Report, path: readonly string[]): string =>
+  main.texts(...path).at(-1)?.text ?? main.text(...path)
+
 /** Whether an argument replaces a field of the kubelet's configuration. */
 export const isOverridden = (main: Report, field: string): boolean =>
   settingOf(main, field)?.includes('extraArgs') === true

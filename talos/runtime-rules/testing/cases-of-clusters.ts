@@ -87,6 +87,9 @@ export const casesOfClusters: Cases = {
       cluster(
         'discovery: {registries: {kubernetes: {disabled: false}}}, apiServer: {extraArgs: {feature-gates: AuthorizeNodeWithSelectors=false}}',
       ),
+      cluster(
+        'discovery: {registries: {kubernetes: {disabled: false}}}, apiServer: {extraArgs: {feature-gates: [AuthorizeNodeWithSelectors=false]}}',
+      ),
     ],
   },
   'kubespan-without-registry': {

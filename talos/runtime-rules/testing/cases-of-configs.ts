@@ -80,6 +80,7 @@ export const casesOfConfigs: Cases = {
     bad: [
       'extraArgs: {rotate-server-certificates: true}',
       'extraArgs: {rotate-server-certificates: "true"}',
+      'extraArgs: {rotate-server-certificates: ["true"]}',
       'extraConfig: {serverTLSBootstrap: true}',
     ].map(kubelet),
     good: [

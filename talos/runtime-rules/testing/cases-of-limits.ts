@@ -34,6 +34,7 @@ export const casesOfLimits: Cases = {
       `${kubelet('failSwapOn: true')}\n${swap}`,
       `${kubeletArgs('fail-swap-on: "true"')}\n${swap}`,
       `${kubelet('failSwapOn: true, maxPods: 100')}\n${swap}`,
+      `${kubeletArgs('fail-swap-on: ["false", "true"]')}\n${swap}`,
     ],
     good: [
       kubelet('failSwapOn: true'),
@@ -50,6 +51,7 @@ export const casesOfLimits: Cases = {
     good: [
       kubelet('clusterDomain: cluster.local'),
       kubelet('clusterDomain: a.example.org}, extraArgs: {cluster-domain: cluster.local'),
+      kubeletArgs('cluster-domain: [cluster.local]'),
     ],
   },
   'dns-of-pods': {
@@ -197,6 +199,7 @@ export const casesOfLimits: Cases = {
       kubelet('cpuManagerPolicy: static, systemReserved: {memory: 1Gi}'),
       kubeletArgs('cpu-manager-policy: static, system-reserved: memory=1Gi'),
       kubelet('memoryManagerPolicy: Static'),
+      kubeletArgs('cpu-manager-policy: [static], system-reserved: memory=1Gi'),
     ],
     good: [
       kubelet('cpuManagerPolicy: static'),
@@ -217,6 +220,7 @@ export const casesOfLimits: Cases = {
       kubelet('registerNode: false'),
       kubelet('enableServer: false'),
       kubeletArgs('register-node: "false"'),
+      kubeletArgs('register-node: ["false"]'),
     ],
     good: [
       kubelet('registerNode: true, enableServer: true'),
@@ -229,6 +233,7 @@ export const casesOfLimits: Cases = {
       kubelet('address: 127.0.0.1'),
       kubelet('address: "::1"'),
       kubeletArgs('address: 127.0.0.1'),
+      kubeletArgs('address: [0.0.0.0, 127.0.0.1]'),
     ],
     good: [kubelet('address: "::"'), kubelet('address: 127.0.0.1}, extraArgs: {address: 0.0.0.0')],
   },
@@ -236,12 +241,14 @@ export const casesOfLimits: Cases = {
     bad: [
       kubelet('maxPods: 500'),
       kubeletArgs('max-pods: "254"'),
+      kubeletArgs('max-pods: ["254"]'),
       `${kubelet('maxPods: 200')}\n${args('controllerManager', 'node-cidr-mask-size: "25"')}`,
     ],
     good: [
       kubelet('maxPods: 250'),
       kubelet('maxPods: 500}, extraArgs: {max-pods: "110"'),
       `${kubelet('maxPods: 500')}\n${args('controllerManager', 'node-cidr-mask-size: "22"')}`,
+      `${kubelet('maxPods: 500')}\n${args('controllerManager', 'node-cidr-mask-size: ["22"]')}`,
       `${kubelet('maxPods: 500')}\ncluster: {network: {cni: {name: none}}}`,
     ],
   },

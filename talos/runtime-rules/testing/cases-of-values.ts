@@ -96,7 +96,9 @@ export const casesOfValues: Cases = {
       'heartbeat-interval: "2000", election-timeout: "5000"',
       'election-timeout: "60000"',
     ].map((one) => cluster(`etcd: {extraArgs: {${one}}}`)),
-    good: [cluster('etcd: {extraArgs: {heartbeat-interval: "500", election-timeout: "5000"}}')],
+    good: ['"5000"', '["5000"]'].map((election) =>
+      cluster(`etcd: {extraArgs: {heartbeat-interval: "500", election-timeout: ${election}}}`),
+    ),
   },
   'node-network-size': {
     bad: [

@@ -420,7 +420,9 @@ export const cases: Cases = {
     bad: ['http://dex.example.org', 'dex.example.org', 'https://'].map(
       (url) => `cluster: {apiServer: {extraArgs: {oidc-issuer-url: "${url}"}}}`,
     ),
-    good: ['cluster: {apiServer: {extraArgs: {oidc-issuer-url: "https://dex.example.org/dex"}}}'],
+    good: ['"https://dex.example.org/dex"', '["https://dex.example.org"]'].map(
+      (url) => `cluster: {apiServer: {extraArgs: {oidc-issuer-url: ${url}}}}`,
+    ),
   },
   'volume-mounted-twice': {
     bad: ['apiServer', 'controllerManager', 'scheduler'].map(
