@@ -24,6 +24,14 @@ const each =
       .map((part) => check(part.trim()))
       .find((problem) => problem !== null) ?? null
 
+/** Empty parts are left out (component-base `cli/flag/configuration_map.go`, Set). */
+const eachGiven =
+  (check: Check): Check =>
+  (text) => {
+    const parts = text.split(',').filter((part) => part !== '')
+    return parts.length === 0 ? null : each(check)(parts.join())
+  }
+
 /** Go `time.ParseDuration`. */
 const duration = form(
   /^(?:0|[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/,
@@ -83,7 +91,7 @@ const components: readonly {
       ...flags(boolean, 'allow-privileged anonymous-auth enable-aggregator-routing'),
       'audit-log-format': oneOf('json legacy'),
       'audit-log-mode': oneOf('batch blocking blocking-strict'),
-      'runtime-config': each(apiVersion),
+      'runtime-config': eachGiven(apiVersion),
       'authorization-mode': each(oneOf('AlwaysAllow AlwaysDeny ABAC Webhook RBAC Node')),
     },
   },

@@ -27,6 +27,8 @@ export const casesOfFlags: Cases = {
       args('apiServer', 'authorization-mode: "Node, RBAC", event-ttl: 1h30m, profiling: "false"'),
       args('apiServer', 'runtime-config: "batch/v2alpha1=true,apps/v1/deployments=false,a.io/v1"'),
       args('apiServer', 'runtime-config: "api/beta=true"'),
+      args('apiServer', 'runtime-config: "batch/v1=true,"'),
+      args('apiServer', 'runtime-config: ""'),
       args('controllerManager', 'bind-address: "::", terminated-pod-gc-threshold: 100'),
       args('etcd', 'auto-compaction-retention: "8", listen-metrics-urls: "http://0.0.0.0:2381"'),
       args('etcd', 'auto-compaction-retention: 8h, quota-backend-bytes: "8589934592"'),
