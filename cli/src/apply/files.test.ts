@@ -59,14 +59,23 @@ test('special spaces and marks of copied text are said once, with their place', 
   const space = (column: number) =>
     `There is a special space (U+00A0) in column ${column}, which often comes with text that is copied from a web page: type it anew`
   expect(await problems('kind:\u00a0server\nserial: "A"\n')).toEqual([`1: ${space(6)}`])
-  expect(await problems('kind:\u00a0server\n')).toEqual([`1: ${space(6)}`])
   expect(
     await problems(
-      'kind: server\nserial: "A"\n---\nkind: server\nlabels:\n\u00a0\u00a0rack: "3"\n',
+      'kind: server\nserial: "A"\n---\nkind: server\nserial: "B"\nlabels:\n\u00a0\u00a0rack: "3"\n',
     ),
-  ).toEqual([`6: ${space(1)}`])
+  ).toEqual([`7: ${space(1)}`])
   expect(await problems('```yaml\nkind: server\nserial: "A"\n```\n')).toEqual([
     '1: ``` is a mark of Markdown and not of YAML: remove the line, and the one at the end',
+  ])
+  // What is wrong beside them is said too.
+  expect(await problems('kind:\u00a0server\n')).toEqual([
+    `1: ${space(6)}`,
+    '1: uuid: Give the system UUID or the serial number of the server',
+  ])
+  expect(await problems('kind: patch\nserver: a\nnaem: p\nbody: |\n  -\u00a0b\n')).toEqual([
+    `5: ${space(4)}`,
+    '1: name is missing',
+    '3: There is no field naem. Did you mean name?',
   ])
   // Text may have them.
   expect(await problems('kind: server\nserial: "A\u00a0B"\n# a\u00a0b\n')).toEqual([])

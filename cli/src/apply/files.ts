@@ -12,7 +12,7 @@ import { CliError } from '../exit.ts'
 import { readBytes, textIn } from '../files.ts'
 import { meant } from '../parse.ts'
 import { oneLine } from '../text.ts'
-import { copiedSlip, typeSlip } from './slips.ts'
+import { copiedSlip, typeSlip, withoutSlips } from './slips.ts'
 import { mostDocuments, readYaml, splitDocuments, type YamlDocument } from './yaml.ts'
 
 /** A document and its place in a file. */
@@ -137,6 +137,23 @@ function readOne(yaml: YamlDocument, file: string): { placed?: Placed; problems:
 }
 
 /**
+ * The problems of a document as they are told. A slip of copied text comes first, and in place of
+ * the problems that end with it.
+ */
+function told(
+  { one, before, shown }: { one: string; before: number; shown: string },
+  found: readonly Problem[],
+): readonly Problem[] {
+  const slip = copiedSlip(one)
+  if (slip === null) return found
+  const mended = readYaml(withoutSlips(one), before)
+  return [
+    { file: shown, line: before + slip.line, message: slip.message },
+    ...(mended.ok ? readOne(mended.document, shown).problems : []),
+  ]
+}
+
+/**
  * Reads all documents. `paths`: files, folders, or `-` for standard input. The documents are
  * complete only if there are no problems. Throws CliError for a file that can't be read.
  */
@@ -166,12 +183,7 @@ export async function readDocuments(
           ? readOne(reading.document, shown)
           : { problems: reading.problems.map((p) => ({ file: shown, ...p })) }
         if (placed) documents.push(placed)
-        const slip = found.length === 0 ? null : copiedSlip(one)
-        problems.push(
-          ...(slip === null
-            ? found
-            : [{ file: shown, line: before + slip.line, message: slip.message }]),
-        )
+        problems.push(...(found.length === 0 ? found : told({ one, before, shown }, found)))
         if (documents.length > mostDocuments)
           throw new CliError(
             'usage',

@@ -7,6 +7,7 @@ import { isGeneral } from '#contract/sentences.ts'
 
 /** Spaces that aren't YAML's space (YAML 1.2, 5.5 and 6.1). */
 const otherSpace = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]/u
+const otherSpaces = new RegExp(otherSpace.source, 'gu')
 const fence = /^\s*(?:`{3,}|~{3,})/
 /** Indentation that has one, or a mark of YAML before one, without a comment or a quote before it. */
 const inStructure = new RegExp(
@@ -38,6 +39,17 @@ export function copiedSlip(text: string): { line: number; message: string } | nu
   }
   return null
 }
+
+/** The text with YAML's own spaces, and without marks of Markdown, in the same lines. */
+export const withoutSlips = (text: string): string =>
+  text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .map((line) => {
+      if (fence.test(line)) return ''
+      return inStructure.test(line) ? line.replaceAll(otherSpaces, ' ') : line
+    })
+    .join('\n')
 
 /** What to write in place of a value of another type; null if the schema's own sentence says it. */
 export function typeSlip(issue: z.core.$ZodIssue): string | null {
