@@ -33,6 +33,26 @@ export interface EtcdMembers {
   }[]
 }
 
+/** As `talosctl etcd members` shows it. */
+export const etcdId = (id: string): string => BigInt(id).toString(16)
+
+/**
+ * How the dead members are removed that have the name of a server whose own member is healthy; null
+ * if there is none. Nothing brings such a member back. Pure.
+ */
+export function removalOfTwins(
+  etcd: EtcdMembers,
+  among: EtcdMembers['members'] = etcd.members,
+): string | null {
+  const twins = among.filter((m) => !m.healthy && isHealthyIn(etcd, m.name))
+  if (twins.length === 0) return null
+  const names = listed(twins.map((m) => `${m.name} (${etcdId(m.id)})`))
+  const orders = twins.map((m) => `talosctl etcd remove-member ${etcdId(m.id)}`).join(', ')
+  return twins.length === 1
+    ? `Remove the dead member ${names} first: ${orders}`
+    : `Remove the dead members ${names} first: ${orders}`
+}
+
 /** Whether the server has a healthy member. Pure. */
 export const isHealthyIn = (etcd: EtcdMembers | null, name: string): boolean =>
   etcd?.members.some((e) => e.name === name && e.healthy) === true
@@ -187,7 +207,8 @@ export function canLeaveEtcd(
     return no(`${name} is the only member of etcd of ${cluster}: delete the cluster instead`)
   const ill = staying.filter((m) => !m.healthy)
   const healthyStaying = staying.length - ill.length
-  const first = `Bring ${listed(ill.map((m) => m.name))} back first`
+  const first =
+    removalOfTwins({ members }, ill) ?? `Bring ${listed(ill.map((m) => m.name))} back first`
   if (healthyStaying < majorityOf(staying.length))
     return no(
       `Without ${name}, etcd of ${cluster} has ${counted(staying.length, 'member')} and needs ${majorityOf(staying.length)} of them healthy, but only ${healthyStaying} ${healthyStaying === 1 ? 'is' : 'are'}. ${first}`,

@@ -9,9 +9,8 @@ import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Clock } from '../../../clock.ts'
-import { etcdId } from '../change/shared/strangers.ts'
 import type { CoreParts } from '../parts.ts'
-import { hostOf } from '../removal.ts'
+import { etcdId, hostOf } from '../removal.ts'
 import type { MemberRow } from '../store.ts'
 
 /** Time limits in ms of one call and of all calls to one control plane. */

@@ -28,6 +28,13 @@ test('a dead member of etcd must be replaced before another one joins; a dead co
     ok: false,
     message: expect.stringContaining('cp-3 is not healthy') as string,
   })
+  const twin = { ...member('cp-1'), id: '255', healthy: false }
+  const second = { members: [...three.members, twin] }
+  expect(etcdCheck({ etcd: second, reports, nodes }, 'web', 'cp-2')).toMatchObject({
+    ok: false,
+    message:
+      'A server of web has two members of etcd. Remove the dead member cp-1 (ff) first: talosctl etcd remove-member ff',
+  })
   // Only cp-1 was restored from the snapshot.
   const restored = { members: [member('cp-1')] }
   expect(etcdCheck({ etcd: restored, reports, nodes }, 'web', 'cp-2')).toMatchObject({ ok: true })

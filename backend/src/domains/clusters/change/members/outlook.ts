@@ -6,7 +6,7 @@ import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/answers.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
-import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../removal.ts'
+import { canLeaveEtcd, type EtcdMembers, etcdMembers, removalOfTwins } from '../../removal.ts'
 import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
@@ -77,6 +77,8 @@ export function whyNoMember(
     return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
   const full = reports.find((r) => r.alarm === 'NOSPACE')
   if (full) return `etcd on ${full.name}: ${full.problem}`
+  const twins = removalOfTwins(etcd, others)
+  if (twins !== null) return `A server of ${cluster} has two members of etcd. ${twins}`
   const ill = others.filter((m) => !m.healthy).map((m) => m.name)
   const them = ill.length === 1 ? 'it' : 'them'
   if (ill.length > 0)

@@ -8,7 +8,7 @@ import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import type { ClusterView } from '../../control-planes/read.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { factsOf } from '../../parts.ts'
-import { hostOf } from '../../removal.ts'
+import { etcdId, hostOf } from '../../removal.ts'
 import { listed } from '../../sentences.ts'
 
 /**
@@ -31,9 +31,6 @@ export const strangersAmong = (
     ({ id, hostname, peerUrls }) =>
       !ids.has(id) && !names.has(hostname) && !peerUrls.some((url) => addresses.has(hostOf(url))),
   )
-
-/** As `talosctl etcd members` shows it. */
-export const etcdId = (id: string): string => BigInt(id).toString(16)
 
 /** The name of a member, with its id if another member has the name too. */
 function nameIn(members: readonly EtcdMember[], { id, hostname, peerUrls }: EtcdMember): string {
