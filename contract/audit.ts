@@ -160,7 +160,7 @@ const sentences = {
   'user.password_reset_withdrawn': 'The link to set a new password was withdrawn',
   'user.second_factor_added': 'A second factor was added[: {factor}]',
   'user.second_factor_removed': 'A second factor was removed[: {factor}]',
-  'user.second_factor_reset': 'All second factors were removed by an administrator',
+  'user.second_factor_reset': 'All second factors were removed',
   'user.recovery_codes_renewed': 'New recovery codes were created',
   'user.recovery_code_used': 'Signed in with a recovery code[: {left} left]',
   'user.provider_linked': 'Linked to an account of the identity provider',

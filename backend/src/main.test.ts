@@ -256,7 +256,9 @@ test('the first user is created once by a command on the machine, and doctor the
   const made = add('admin@example.com', 'a long password')
   expect(await made.ended).toBe(0)
   expect(made.seen.out).toContain('admin@example.com can sign in now')
-  expect(await add('other@example.com', 'a long password').ended).toBe(6)
+  const second = add('other@example.com', 'a long password')
+  expect(await second.ended).toBe(6)
+  expect(second.seen.err).toContain('npm run steelyard -- user recover EMAIL')
   // The first start creates keys and encrypted values.
   const program = run(['serve'], environment)
   const url = await program.ready()
@@ -269,6 +271,34 @@ test('the first user is created once by a command on the machine, and doctor the
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
   program.child.kill('SIGTERM')
   await program.ended
+})
+
+test('an administrator is let in by a command on the machine, while Steelyard runs and while it is stopped', async () => {
+  const environment = { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data') }
+  const recover = () => run(['user', 'recover', admin.STEELYARD_ADMIN_EMAIL], environment)
+  const program = run(['serve'], { ...environment, ...admin })
+  await program.ready()
+  const beside = recover()
+  expect([await beside.ended, beside.seen.err]).toEqual([0, ''])
+  program.child.kill('SIGTERM')
+  await program.ended
+  const alone = recover()
+  expect([await alone.ended, alone.seen.err]).toEqual([0, ''])
+  const links = [beside, alone].map(({ seen }) => /\/auth\/reset#(\S+)/.exec(seen.out)![1]!)
+  const again = run(['serve'], environment)
+  const url = await again.ready()
+  const use = (token: string) =>
+    fetch(`${url}/v1/password-reset`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token, new_password: 'correct horse battery' }),
+    })
+  // The newer link replaces the older one.
+  expect((await use(links[0]!)).status).toBe(409)
+  expect((await use(links[1]!)).status).toBe(204)
+  expect((await signIn(url)).status).toBe(401)
+  again.child.kill('SIGTERM')
+  await again.ended
 })
 
 longTest(

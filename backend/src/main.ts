@@ -1,7 +1,7 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup
- * FILE`, `restore FILE`. The only file that reads `process`; all other files get what they need as
- * parameters.
+ * The program: `serve`, `user add --first EMAIL`, `user recover EMAIL`, `doctor`, `key add`, `audit
+ * verify`, `backup FILE`, `restore FILE`. The only file that reads `process`; all other files get
+ * what they need as parameters.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -145,6 +145,8 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'compile') return (await import('./commands/serve.ts')).compile(around)
   if (command === 'user' && args[0] === 'add')
     return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
+  if (command === 'user' && args[0] === 'recover')
+    return (await import('./commands/user-recover.ts')).userRecover(args.slice(1), around)
   if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
   if (command === 'key' && args[0] === 'add' && args.length === 1)
     return (await import('./commands/key-add.ts')).keyAdd(around)
@@ -153,7 +155,7 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'backup') return (await import('./commands/backup.ts')).backup(args, around)
   if (command === 'restore') return (await import('./commands/backup.ts')).restore(args, around)
   around.err(
-    'Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add | audit verify [--head HASH@SEQ] | backup FILE | restore FILE\n',
+    'Usage: node backend/src/main.ts serve | user add --first EMAIL | user recover EMAIL [--reset-second-factor] | doctor [--json] | key add | audit verify [--head HASH@SEQ] | backup FILE | restore FILE\n',
   )
   return exitCodes.usage
 }

@@ -239,6 +239,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   ]
   return {
     users,
+    accounts,
     sessions,
     apiTokens,
     operations,

@@ -8,7 +8,7 @@ account=steelyard
 
 case " $* " in *' --help '* | *' -h '*) exec "$program" "$@" ;; esac
 case "${1:-} ${2:-}" in
-  'serve '* | 'doctor '* | 'backup '* | 'restore '* | 'key add' | 'audit verify') ;;
+  'serve '* | 'doctor '* | 'backup '* | 'restore '* | 'key add' | 'audit verify' | 'user recover') ;;
   'user add') case " $* " in *' --first '*) ;; *) exec "$program" "$@" ;; esac ;;
   *) exec "$program" "$@" ;;
 esac

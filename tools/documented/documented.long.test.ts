@@ -125,7 +125,8 @@ const local = (line: string): string =>
     .replace('/path/to/the/file.backup', '/backups/steelyard-monday')
     .replaceAll(/ (?=\/(?:backups|srv|etc)\/)/g, ` ${folder}`)
 
-const ofProgram = /^npm run steelyard -- (?:doctor|user add --first|backup \/|restore|audit verify)/
+const ofProgram =
+  /^npm run steelyard -- (?:doctor|user add --first|user recover|backup \/|restore|audit verify)/
 
 test('commands are found in Markdown and HTML, without comments and other lines', () => {
   const markdown = [

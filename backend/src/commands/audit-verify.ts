@@ -12,7 +12,7 @@ import { checkOf } from '../domains/audit/verify/chain-check.ts'
 import { Refusal } from '../refusal.ts'
 import { readKeyFile } from '../vault/key-file.ts'
 import { vault } from '../vault/vault.ts'
-import { messageOf, withDatabase, withSettings } from './command.ts'
+import { demandHasRun, messageOf, withDatabase, withSettings } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 async function verdictOf(
@@ -25,13 +25,7 @@ async function verdictOf(
     throw new Refusal(
       `The chain can't be checked, because there is no key file at ${config.keyFile}: set STEELYARD_KEY_FILE to its path`,
     )
-  if (
-    config.databaseUrl === undefined &&
-    !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined))
-  )
-    throw new Refusal(
-      `Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`,
-    )
+  await demandHasRun(config)
   const keys = await readKeyFile(config.keyFile)
   return withDatabase(config, around, ({ db }) =>
     verifyAudit(

@@ -1,8 +1,11 @@
 /** What the program's short commands have in common: settings, the database, and error messages. */
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { openDatabase } from '../db/open.ts'
 import { type Log, silent } from '../log.ts'
+import { Refusal } from '../refusal.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export const messageOf = (error: unknown): string =>
@@ -27,6 +30,18 @@ export async function withSettings(
     err(`${sentence(error)}\n`)
     return error instanceof ConfigRefused ? exitCodes.usage : exitCode(error)
   }
+}
+
+/**
+ * Called before the database is opened, because opening would create a missing one. @throws Refusal
+ * unless Steelyard has run with the data folder, or has a database elsewhere
+ */
+export async function demandHasRun({ databaseUrl, dataFolder }: Config): Promise<void> {
+  if (databaseUrl !== undefined) return
+  if (!(await stat(path.join(dataFolder, 'process-id')).catch(() => undefined)))
+    throw new Refusal(
+      `Steelyard has not run with the data folder ${dataFolder} yet: set STEELYARD_DATA to the right one`,
+    )
 }
 
 /**

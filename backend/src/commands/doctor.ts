@@ -15,15 +15,13 @@ import { factory as makeFactory, isPrerelease } from '../domains/images/factory.
 import { providerClient } from '../domains/sessions/provider/client.ts'
 import { channelCondition, channelsSaid } from '../domains/alerts/api.ts'
 import { backupCondition, backupsSaid } from '../domains/snapshots/api.ts'
-import { failpoint } from '../engine/failpoint.ts'
 import { heldCounts } from '../engine/holds.ts'
 import { silent } from '../log.ts'
 import { onlyHere } from '../network.ts'
-import { buildDomains } from '../parts.ts'
-import { buildPlatform } from '../platform.ts'
 import { reader } from '../reading/reader.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
 import { messageOf, withDatabase } from './command.ts'
+import { domainsFor } from './domains.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 type Finding = {
@@ -143,18 +141,12 @@ async function inside(
   } catch (error) {
     return bad('fingerprint', messageOf(error))
   }
-  const platform = buildPlatform({
+  const { users, servers, audit } = domainsFor(around, {
     config,
     database: opened,
-    clock: systemClock,
-    random: Math.random,
-    log: silent,
-    owner: 'doctor',
     keys,
-    failpoint: failpoint(undefined, around.kill),
-    version: around.version,
+    owner: 'doctor',
   })
-  const { users, servers, audit } = buildDomains(platform, () => undefined)
   good('fingerprint', 'The key file belongs to this database')
   const people = await users.count()
   if (people === 0)

@@ -25,4 +25,11 @@ export interface Surroundings {
 }
 
 /** Exit codes of the program's own commands: the same numbers as those of the CLI (docs/cli.md). */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, conflict: 6, unreachable: 7 } as const
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 5,
+  conflict: 6,
+  unreachable: 7,
+} as const

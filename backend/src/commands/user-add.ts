@@ -36,7 +36,9 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     const { record } = recorder({ clock: systemClock })
     const people = users({ db, clock: systemClock, record, log, config })
     const areThere = (): number => {
-      err('There are users already: sign in and add more users in the console\n')
+      err(
+        `There are users already: sign in and add more users in the console. If no administrator can sign in: ${around.ownCommand} user recover EMAIL\n`,
+      )
       return exitCodes.conflict
     }
     if ((await people.count()) > 0) return areThere()

@@ -106,11 +106,11 @@ export async function runMigration(
   ])
 }
 
-async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
-  await makeMigrationTable(client)
-  const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>(
-    'select number, name, checksum from migration order by number',
-  )
+type Applied = Pick<Migration, 'number' | 'name' | 'checksum'>
+const selectApplied = 'select number, name, checksum from migration order by number'
+
+/** @throws MigrationRefused if the database is newer than this program, or an applied file changed */
+function missingAfter(done: readonly Applied[], migrations: readonly Migration[]): Migration[] {
   for (const row of done) {
     const known = migrations.find((m) => m.number === row.number)
     if (!known)
@@ -122,7 +122,26 @@ async function runMissing(client: PoolClient, migrations: readonly Migration[]):
         `Migration ${row.number} (${row.name}) differs from the one that created this database`,
       )
   }
-  const missing = migrations.filter((m) => m.number > done.length)
+  return migrations.filter((m) => m.number > done.length)
+}
+
+/**
+ * For commands beside a Steelyard that may be older, and doesn't know a newer schema.
+ * @throws MigrationRefused unless the database has the schema of this program
+ */
+export async function demandMigrated(pool: Pool, migrations: readonly Migration[]): Promise<void> {
+  const { rows: found } = await pool.query(`select 1 where to_regclass('migration') is not null`)
+  const done = found.length === 0 ? [] : (await pool.query<Applied>(selectApplied)).rows
+  if (missingAfter(done, migrations).length > 0)
+    throw new MigrationRefused(
+      `The database has schema ${done.length}, and this version of Steelyard needs ${migrations.length}: start it once, which migrates the database`,
+    )
+}
+
+async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
+  await makeMigrationTable(client)
+  const { rows: done } = await client.query<Applied>(selectApplied)
+  const missing = missingAfter(done, migrations)
   for (const m of missing) {
     await client.query('begin')
     try {

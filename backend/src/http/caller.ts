@@ -94,6 +94,12 @@ export function demandRole(caller: Caller, role: Role): void {
 /** The caller of changes that reconcilers make. */
 export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
 
+/** The caller of a command that somebody runs on the machine of Steelyard, without signing in. */
+export const onMachine: SystemCaller = {
+  kind: 'system',
+  name: 'Steelyard, by a command on its machine',
+}
+
 /** The caller that begins what was requested earlier, by a set of files or by none. */
 export const beginning = (by: SystemCaller, set: string | null): SystemCaller => ({
   ...by,

@@ -30,9 +30,10 @@ function programCommand({
       context.runProgram([
         ...declared.name.split(' '),
         ...Object.values(operands).map(String),
-        ...Object.entries(options).flatMap(([name, value]) =>
-          value === undefined ? [] : [`--${name}`, String(value)],
-        ),
+        ...Object.entries(options).flatMap(([name, value]) => {
+          if (value === undefined || value === false) return []
+          return value === true ? [`--${name}`] : [`--${name}`, String(value)]
+        }),
         ...(context.json ? ['--json'] : []),
       ]),
   })
@@ -45,6 +46,22 @@ export const programCommands: Command[] = [
     summary: 'check settings, database and clock, and print what to do.',
     examples: ['doctor'],
     json: true,
+  }),
+  programCommand({
+    name: 'user recover',
+    summary:
+      'create a link with which an administrator who cannot sign in sets a new password once, within 24 h, and clear the failed sign-ins.',
+    operands: { email: { value: 'EMAIL', help: 'Email of the administrator' } },
+    options: {
+      'reset-second-factor': {
+        kind: 'flag',
+        help: 'Also remove the authenticator app, passkeys and recovery codes, and end the sessions',
+      },
+    },
+    examples: [
+      'user recover admin@example.com',
+      'user recover admin@example.com --reset-second-factor',
+    ],
   }),
   programCommand({
     name: 'key add',

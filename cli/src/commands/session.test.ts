@@ -162,9 +162,13 @@ test('commands of the server program are run by that program, and fail in the st
   }
   expect(await cli.run('user add --first a@example.com', { program })).toMatchObject({ exit: 5 })
   expect(await cli.run('doctor --json', { program })).toMatchObject({ exit: 5 })
+  await cli.run('user recover a@example.com', { program })
+  await cli.run('user recover a@example.com --reset-second-factor', { program })
   expect(handed).toEqual([
     ['user', 'add', '--first', 'a@example.com'],
     ['doctor', '--json'],
+    ['user', 'recover', 'a@example.com'],
+    ['user', 'recover', 'a@example.com', '--reset-second-factor'],
   ])
   expect(await cli.run('doctor')).toMatchObject({
     exit: 2,
@@ -173,7 +177,7 @@ test('commands of the server program are run by that program, and fail in the st
   expect(await cli.run('user add --first a@example.com --role viewer', { program })).toMatchObject({
     exit: 2,
   })
-  expect(handed).toHaveLength(2)
+  expect(handed).toHaveLength(4)
   expect((await cli.run('--help', { program })).out).toContain('doctor')
   expect((await cli.run('--help')).out).not.toContain('doctor')
 })

@@ -2,7 +2,6 @@
  * Changes of existing accounts. A change that removes permissions ends the account's sessions or
  * makes all processes reload them, in the same transaction.
  */
-import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -11,7 +10,6 @@ import { passwordChange, passwordReset, passwordResetLook } from '#contract/sess
 import {
   mayStopBeingAdmin,
   type Person,
-  resetLinkHours,
   userCreate,
   userList,
   userRemove,
@@ -37,8 +35,9 @@ import {
   sessionSource,
 } from '../sessions/api.ts'
 import type { Users } from './api.ts'
+import { type Recovery, recovery } from './recovery.ts'
 import * as store from './store.ts'
-import { present } from './users.ts'
+import { present, targetOf } from './users.ts'
 
 type Row = Selectable<Tables['person']>
 
@@ -56,11 +55,10 @@ interface AccountParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'confi
 }
 
 /** The calls on accounts. */
-export function accounts(parts: AccountParts): Domain {
-  const { db, clock, record, config, sessions, users, invitations } = parts
+export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'> {
+  const { db, clock, record, sessions, users, invitations } = parts
   const now = () => new Date(clock.now())
-  const target = (row: Pick<Row, 'id' | 'email'>) =>
-    ({ kind: 'user', id: row.id, name: row.email }) as const
+  const help = recovery(parts)
 
   /** Locks the row and returns it. @throws Problem not_found, stale */
   const locked = async (tx: Tx, id: string, ifMatch?: Versions): Promise<Row> =>
@@ -76,7 +74,7 @@ export function accounts(parts: AccountParts): Domain {
     const after = await store.update(tx, row.id, { password_hash }, now())
     await record(tx, caller, {
       action: `user.password_${how}`,
-      target: target(row),
+      target: targetOf(row),
       event: { name: 'user.updated', version: after.version },
     })
     await sessions.endAll(tx, caller, row, `password_${how}`, but)
@@ -89,7 +87,10 @@ export function accounts(parts: AccountParts): Domain {
   const endLinksOf = async (tx: Tx, caller: Caller, row: Row): Promise<void> => {
     await invitations.endOf(tx, caller, row.id)
     for (const person of await store.removeResetsOf(tx, row.id))
-      await record(tx, caller, { action: 'user.password_reset_withdrawn', target: target(person) })
+      await record(tx, caller, {
+        action: 'user.password_reset_withdrawn',
+        target: targetOf(person),
+      })
   }
 
   const calls = {
@@ -128,7 +129,7 @@ export function accounts(parts: AccountParts): Domain {
         const after = present(await store.whole(tx, id))
         await record(tx, caller, {
           action: 'user.updated',
-          target: target(row),
+          target: targetOf(row),
           before,
           after,
           event: { version },
@@ -152,68 +153,12 @@ export function accounts(parts: AccountParts): Domain {
         const before = present(await store.whole(tx, id))
         await record(tx, caller, {
           action: 'user.removed',
-          target: target(row),
+          target: targetOf(row),
           before,
           event: { version: row.version },
         })
         await store.remove(tx, id)
         await rightsChanged(tx, id)
-      }),
-
-    /**
-     * Creates a link with which the person can set a new password. @throws Problem not_found,
-     * forbidden
-     */
-    resetPassword: (caller: Caller, id: string): Promise<Answer<typeof userResetPassword>> =>
-      inTransaction(db, async (tx) => {
-        await users.demandAdmin(tx, caller)
-        const row = await locked(tx, id)
-        demandRole(caller, row.role)
-        const token = randomBytes(32).toString('base64url')
-        const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
-        const offered_by = caller.kind === 'user' ? caller.userId : null
-        await store.putReset(tx, {
-          person_id: id,
-          hash: hashOf(token),
-          offered_by,
-          created_at: now(),
-          expires_at,
-        })
-        await record(tx, caller, {
-          action: 'user.password_reset_offered',
-          target: target(row),
-          after: { expires_at: expires_at.toISOString() },
-        })
-        // Browsers don't send the fragment, so the token is in no log.
-        return {
-          url: `${config.publicUrl}/auth/reset#${token}`,
-          expires_at: expires_at.toISOString(),
-        }
-      }),
-
-    /**
-     * Removes the second factors of somebody who has lost them, and ends all sessions. @throws
-     * Problem not_found, forbidden
-     */
-    resetSecondFactor: (caller: Caller, id: string): Promise<void> =>
-      inTransaction(db, async (tx) => {
-        const row = await locked(tx, id)
-        demandRole(caller, row.role)
-        await sessions.resetSecondFactor(tx, caller, row)
-        await sessions.endAll(tx, caller, row, 'second_factor_reset')
-      }),
-
-    /** @throws Problem not_found */
-    unlock: (caller: Caller, id: string): Promise<Answer<typeof userUnlock>> =>
-      inTransaction(db, async (tx) => {
-        const row = await locked(tx, id)
-        const failures_cleared = await sessions.unlock(tx, row.email)
-        await record(tx, caller, {
-          action: 'user.unlocked',
-          target: target(row),
-          after: { failures_cleared },
-        })
-        return { failures_cleared }
       }),
 
     /** @throws Problem link_over */
@@ -276,11 +221,11 @@ export function accounts(parts: AccountParts): Domain {
         calls.update(caller, params.id, body, ifMatch),
       )
       on(userRemove, ({ caller, params }) => calls.remove(caller, params.id).then(() => undefined))
-      on(userResetPassword, ({ caller, params }) => calls.resetPassword(caller, params.id))
+      on(userResetPassword, ({ caller, params }) => help.resetPassword(caller, params.id))
       on(userResetSecondFactor, ({ caller, params }) =>
-        calls.resetSecondFactor(caller, params.id).then(() => undefined),
+        help.resetSecondFactor(caller, params.id).then(() => undefined),
       )
-      on(userUnlock, ({ caller, params }) => calls.unlock(caller, params.id))
+      on(userUnlock, ({ caller, params }) => help.unlock(caller, params.id))
       on(passwordChange, ({ caller, body }) =>
         calls.changePassword(signedIn(caller), body).then(() => undefined),
       )
@@ -288,5 +233,6 @@ export function accounts(parts: AccountParts): Domain {
       on(passwordReset, ({ caller, body }) => calls.useReset(caller, body).then(() => undefined))
     },
     removeOld: async () => void (await store.removeOldResets(db, now())),
+    recover: help.recover,
   }
 }

@@ -29,6 +29,10 @@ export const present = (row: Row & store.Ways): Person => ({
   version: row.version,
 })
 
+/** The person as the target of an audit entry. */
+export const targetOf = ({ id, email }: { id: string; email: string }) =>
+  ({ kind: 'user', id, name: email }) as const
+
 export function users(
   platform: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>,
 ): Users {
@@ -38,10 +42,9 @@ export function users(
       ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })),
       ...noWays,
     })
-    const target = { kind: 'user', id: made.id, name: made.email }
     await record(tx, caller, {
       action: 'user.created',
-      target,
+      target: targetOf(made),
       after: made,
       event: { version: made.version },
     })
@@ -91,10 +94,9 @@ export function users(
         const row = await store.lock(tx, id)
         if (!row || row.name === name) return
         const { version } = await store.update(tx, id, { name }, new Date(clock.now()))
-        const target = { kind: 'user', id, name: row.email }
         await record(tx, caller, {
           action: 'user.updated',
-          target,
+          target: targetOf(row),
           before: { name: row.name },
           after: { name },
           event: { version },
