@@ -114,6 +114,15 @@ test('a wrong password shows an error and a notice; the right one, with its spac
   expect(path()).toBe('/')
 })
 
+longTest("the sign-in page says whom a user asks who can't sign in", async () => {
+  await page.goto('/auth/login')
+  await page
+    .getByText(
+      'Ask an administrator. The only administrator runs steelyard user recover on the machine of Steelyard.',
+    )
+    .waitFor()
+})
+
 longTest('the password is hidden and can be shown', async () => {
   await page.goto('/auth/login')
   await password().fill('abc')

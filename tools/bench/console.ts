@@ -17,8 +17,9 @@ export function launch(): Promise<Browser> {
 
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
-  // The first script lists all pages; each costs about 30 bytes. Shared patches are four pages.
-  signIn: { bytes: 97_320, requests: 12 },
+  // The first script lists all pages; each costs about 30 bytes. Shared patches are four pages. The
+  // sentence for a user who can't sign in takes 100.
+  signIn: { bytes: 97_420, requests: 12 },
   // With the time of the server, from which ages come (`lib/time/server-time.ts`).
   // The places of servers in racks add a column, a filter and a field. Labels and quarantine add a
   // column, a filter, schemas and the names of their dialogs' files, but not the dialogs.

@@ -205,6 +205,10 @@ export function SignIn({ search }: PageProps<'/auth/login'>) {
             Back
           </Button>
         )}
+        <p className="fs13 t2">
+          Can’t sign in? Ask an administrator. The only administrator runs{' '}
+          <code>steelyard user recover</code> on the machine of Steelyard.
+        </p>
       </form>
     </div>
   )
