@@ -406,6 +406,7 @@ test('a failed scheduled snapshot is a trouble of its cluster, with the reason',
   expect(shown.troubles).toContainEqual({
     node_id: null,
     message: expect.stringContaining('The last snapshot failed: The store') as string,
+    retried: false,
   })
   expect(
     (await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })).answer!.schedule!
