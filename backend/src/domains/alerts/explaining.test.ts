@@ -97,6 +97,17 @@ test('the API of the only control plane is missed until it has started, another 
   expect(explainedBy([stepOn(one, -1)], [api], seen([], [one]))(api)).toBe(false)
 })
 
+test('the API is not explained if enough control planes are left to answer for it', () => {
+  const away = silent()
+  const [api, components] = [ofCluster('cluster_api_down'), ofCluster('cluster_components_down')]
+  const explained = (...others: Server[]) =>
+    [api, components].map(
+      explainedBy([stepOn(away)], [api, components], seen([away], [away, ...others])),
+    )
+  expect(explained(serverOf(), serverOf())).toEqual([false, true])
+  expect(explained(serverOf())).toEqual([true, true])
+})
+
 test('a reboot explains the API server of its control plane, and no other', () => {
   const [one, other] = [serverOf(), serverOf()]
   const down = ofCluster('cluster_api_server_down')

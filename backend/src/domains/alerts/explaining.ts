@@ -80,7 +80,10 @@ export function explainedBy(
     if (finding.kind === 'cluster_api_server_down' && ill.length > 0)
       return ill.every(({ node_id }) => node_id !== null && since.has(node_id))
     const all = cluster.control_planes
-    if (unwell.some(({ id }) => all.includes(id))) return true
+    const away = unwell.filter(({ id }) => all.includes(id)).length
+    // Every control plane is asked for the API, and etcd bears the loss of fewer than half of them.
+    if (finding.kind === 'cluster_api_down' ? away * 2 >= all.length && away > 0 : away > 0)
+      return true
     // The machine of the only control plane answers before its API server does.
     return (
       finding.kind === 'cluster_api_down' &&

@@ -2,7 +2,7 @@
 import { certificateKinds } from '#contract/clusters/certificates.ts'
 import { counted, someOf } from '#contract/words.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
-import type { Unsupported } from '../images/api.ts'
+import { compareVersions, type Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
 import { clockTime, type Judged, type Said, sentence } from './judged.ts'
@@ -137,14 +137,21 @@ const hasStopped =
   ({ status, ended_at }: StoppedUpgrade): boolean =>
     status !== 'waiting' || now - ended_at.getTime() > patienceMs
 
+const isOlder = (a: string, b: string): boolean =>
+  compareVersions(`v${a.replace(/^v/, '')}`, `v${b.replace(/^v/, '')}`) < 0
+
 /**
  * Whether a server is left that the upgrade has not reached. One that failed was perhaps removed by
- * force, and the same upgrade would then have nothing to do.
+ * force, and the same upgrade would then have nothing to do. If it was replaced, the new one has the
+ * version of the cluster, which is the lowest of its servers.
  */
 const isHalfWay =
-  ({ members }: Pick<Around, 'members'>) =>
-  ({ left }: StoppedUpgrade): boolean =>
-    left.length === 0 || left.some((id) => members.has(id))
+  ({ talos_version, kubernetes_version }: ClusterCondition, { members }: Pick<Around, 'members'>) =>
+  ({ kind, version, left }: StoppedUpgrade): boolean =>
+    left.length === 0 ||
+    left.some((id) => members.has(id)) ||
+    (version !== null &&
+      isOlder(kind === 'clusterUpgradeTalos' ? talos_version : kubernetes_version, version))
 
 /** Judges a cluster that is not being deleted. */
 export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[] {
@@ -167,7 +174,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
   if (ready_at !== null) {
     const [upgrade] = around.upgrades
       .filter(hasStopped(around))
-      .filter(isHalfWay(around))
+      .filter(isHalfWay(cluster, around))
       .toSorted((a, b) => b.ended_at.getTime() - a.ended_at.getTime())
     found.push(
       snapshotTrouble(around.snapshot ?? noSnapshots, ready_at, around.now),

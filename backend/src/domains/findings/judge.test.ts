@@ -271,6 +271,13 @@ test('an upgrade that stopped half way says how many servers have the new versio
   // The server that failed was removed by force.
   const members = new Set<string>()
   expect(judgeCluster(cluster(), around({ upgrades: [upgrade], members }))).toEqual([])
+  // It was replaced by one that was installed with the older version.
+  const mixed = cluster({ talos_version: 'v1.13.8' })
+  expect(judgeCluster(mixed, around({ upgrades: [upgrade], members }))).toHaveLength(1)
+  const kubelets = { ...upgrade, kind: 'clusterUpgradeKubernetes', version: '1.36.10' } as const
+  expect(judgeCluster(mixed, around({ upgrades: [kubelets], members }))).toHaveLength(1)
+  const reached = { ...kubelets, version: '1.36.3' }
+  expect(judgeCluster(mixed, around({ upgrades: [reached], members }))).toEqual([])
   // Every server has the version, and a later step failed.
   const last = { ...upgrade, servers: { done: 3, of: 3 }, left: [] }
   expect(judgeCluster(cluster(), around({ upgrades: [last], members }))).toHaveLength(1)

@@ -191,7 +191,7 @@ export interface Operations {
     scopes: readonly Scope[],
     limit: number,
   ) => Promise<Operation[]>
-  /** The upgrades of clusters that stopped, and after which none of their kind has changed a server. */
+  /** The upgrades of clusters that stopped, and after which none of their kind has begun. */
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,

@@ -14,6 +14,7 @@ async function upgrade(
   clusterId: string,
   status: Status,
   steps: readonly ('done' | 'failed' | 'todo' | 'skipped')[],
+  drained: readonly ('done' | 'skipped')[] = [],
 ): Promise<string> {
   backend.clock.advance(60_000)
   const at = new Date(backend.clock.now())
@@ -35,13 +36,16 @@ async function upgrade(
   await db
     .insertInto('operation_step')
     .values(
-      steps.map((step, position) => ({
+      [
+        ...drained.map((status, nth) => ({ key: 'uncordon', title: 'Uncordon', status, nth })),
+        ...steps.map((status, nth) => ({ key: 'upgrade', title: 'Upgrade', status, nth })),
+      ].map(({ key, title, status, nth }, position) => ({
         operation_id: id,
-        key: `upgrade/${servers[position]}`,
+        key: `${key}/${servers[nth]}`,
         position,
-        title: 'Upgrade',
-        node_id: servers[position]!,
-        status: step,
+        title,
+        node_id: servers[nth]!,
+        status,
       })),
     )
     .execute()
@@ -58,6 +62,8 @@ test('an upgrade that stopped half way is replaced by one that begins, and not b
   await upgrade(cluster, 'pending', ['todo', 'todo'])
   expect(await stoppedOf(cluster)).toMatchObject([stopped])
   await upgrade(cluster, 'cancelled', ['skipped', 'skipped'])
+  expect(await stoppedOf(cluster)).toMatchObject([stopped])
+  await upgrade(cluster, 'cancelled', ['skipped', 'skipped'], ['done', 'skipped'])
   expect(await stoppedOf(cluster)).toMatchObject([stopped])
   const further = await upgrade(cluster, 'cancelled', ['done', 'skipped'])
   expect(await stoppedOf(cluster)).toMatchObject([{ operation_id: further }])

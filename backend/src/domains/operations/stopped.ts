@@ -1,9 +1,6 @@
 /** Upgrades that stopped half way or wait, from the steps of their operations. */
 import type { StoppedUpgrade } from './api.ts'
-import type { Found, OperationRow } from './store.ts'
-
-/** The step after which a server has the new version, by its key without the server. */
-const arrived = { clusterUpgradeTalos: 'upgrade', clusterUpgradeKubernetes: 'kubelet' } as const
+import { arrived, type Found, type OperationRow } from './store.ts'
 
 export function stoppedUpgrade({
   row,

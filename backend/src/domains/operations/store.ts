@@ -377,10 +377,16 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
     .groupBy('s.node_id')
     .execute()
 
+/** The step after which a server has the new version, by its key without the server. */
+export const arrived = {
+  clusterUpgradeTalos: 'upgrade',
+  clusterUpgradeKubernetes: 'kubelet',
+} as const
+
 /**
  * The newest upgrade of each kind of each cluster, if it has failed, was cancelled or runs. One that
- * has not begun, or was cancelled before any server was done, leaves the cluster as the one before
- * it has left it.
+ * has not begun, or was cancelled before any server had the version, leaves the cluster as the one
+ * before it has left it.
  */
 export async function stoppedUpgrades(on: Db | Tx) {
   const newest = on
@@ -399,7 +405,12 @@ export async function stoppedUpgrades(on: Db | Tx) {
             .select('s.key')
             .whereRef('s.operation_id', '=', 'operation.id')
             .where('s.node_id', 'is not', null)
-            .where('s.status', '=', 'done'),
+            .where('s.status', '=', 'done')
+            .where(
+              sql<string>`split_part(s.key, '/', 1)`,
+              '=',
+              sql<string>`case operation.kind when 'clusterUpgradeTalos' then ${arrived.clusterUpgradeTalos} else ${arrived.clusterUpgradeKubernetes} end`,
+            ),
         ),
       ]),
     )

@@ -118,7 +118,7 @@ export function pools(parts: PoolParts): Pools & Domain {
       return (await store.pool(tx, key))?.operation_id === id
         ? yes
         : no(
-            `A later change of the subnets of ${cluster.name} has followed, which also includes this one`,
+            `A later change of the subnets of ${cluster.name} has followed: assign what is still missing`,
           )
     },
   })

@@ -131,7 +131,7 @@ test("a pool refused by an admission webhook fails with the webhook's message, a
   await engine.settle()
   expect((await world.admin().call(operationRetry, { params: { id } })).problem).toMatchObject({
     code: 'operation_ended',
-    error: `A later change of the subnets of ${c.name} has followed, which also includes this one`,
+    error: `A later change of the subnets of ${c.name} has followed: assign what is still missing`,
   })
 })
 
