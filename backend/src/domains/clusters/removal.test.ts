@@ -75,13 +75,20 @@ test.each([2, 3, 4, 5, 6, 7])(
 
 test('both members of a server go, the dead one first, and each removal is judged', () => {
   const twin = { id: '9', name: 'web-3', learner: false, healthy: false }
-  const idsOf = (of: EtcdMembers, onlyDead: boolean) =>
-    leavingMembers(of, 'web-3', onlyDead).map((m) => m.id)
+  const idsOf = (of: EtcdMembers) => leavingMembers(of, 'web-3').map((m) => m.id)
   const four = { members: [...etcd(3).members, twin] }
-  expect(idsOf(four, false)).toEqual(['9', '3'])
-  expect(idsOf(four, true)).toEqual(['9'])
-  expect(idsOf(etcd(3), true)).toEqual([])
-  expect(idsOf(etcd(3, [3]), true)).toEqual(['3'])
+  expect(idsOf(four)).toEqual(['9'])
+  expect(idsOf(etcd(3))).toEqual([])
+  expect(idsOf({ members: [...etcd(3, [3]).members, twin] })).toEqual(['3', '9'])
+  // The living member leaves first, and the dead one still counts then.
+  expect(canLeaveEtcd(four, 'web-3', 'prod')).toEqual({ ok: true })
+  const two = { members: [...etcd(1).members, { ...twin, id: '3', healthy: true }, twin] }
+  expect(canLeaveEtcd(two, 'web-3', 'prod')).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(
+      /^Without web-3, etcd of prod has 2 members .* only 1 is\. Remove the dead member web-3 \(9\) first/,
+    ),
+  })
   // A dead member of a server that stays gives the majority nothing.
   const one = { members: [...etcd(3, [2]).members, twin] }
   expect(canLeaveEtcd(one, 'web-1', 'prod')).toMatchObject({

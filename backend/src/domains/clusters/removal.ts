@@ -205,18 +205,23 @@ export function canLeaveEtcd(
   const staying = voters.filter((m) => !isLeaving(m))
   if (staying.length === 0)
     return no(`${name} is the only member of etcd of ${cluster}: delete the cluster instead`)
-  const ill = staying.filter((m) => !m.healthy)
-  const healthyStaying = staying.length - ill.length
+  // A living server leaves by itself, before the dead members of its name are removed.
+  const leaving = voters.filter(isLeaving)
+  const behind = leaving.some((m) => m.healthy) ? leaving.filter((m) => !m.healthy) : []
+  const rest = [...staying, ...behind]
+  const ill = rest.filter((m) => !m.healthy)
+  const healthyStaying = rest.length - ill.length
   const first =
     removalOfTwins({ members }, ill) ?? `Bring ${listed(ill.map((m) => m.name))} back first`
-  if (healthyStaying < majorityOf(staying.length))
+  if (healthyStaying < majorityOf(rest.length))
     return no(
-      `Without ${name}, etcd of ${cluster} has ${counted(staying.length, 'member')} and needs ${majorityOf(staying.length)} of them healthy, but only ${healthyStaying} ${healthyStaying === 1 ? 'is' : 'are'}. ${first}`,
+      `Without ${name}, etcd of ${cluster} has ${counted(rest.length, 'member')} and needs ${majorityOf(rest.length)} of them healthy, but only ${healthyStaying} ${healthyStaying === 1 ? 'is' : 'are'}. ${first}`,
     )
   const healthyNow = voters.filter((m) => m.healthy).length
+  const down = ill.filter((m) => m.name !== name && !isHealthyIn({ members }, m.name))
   if (healthyNow < majorityOf(voters.length))
     return no(
-      `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} ${healthyNow === 1 ? 'is' : 'are'} healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
+      `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} ${healthyNow === 1 ? 'is' : 'are'} healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${down.length > 0 ? ` or ${listed(down.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
     )
   return yes
 }
@@ -263,18 +268,9 @@ export function whyNotNow(
     : null
 }
 
-/**
- * The members of a server in the order in which they are removed: dead ones first, so that the
- * majority is lost last. `onlyDead`: without the healthy one. Pure.
- */
-export const leavingMembers = (
-  { members }: EtcdMembers,
-  name: string,
-  onlyDead: boolean,
-): EtcdMembers['members'] =>
-  members
-    .filter((e) => e.name === name && !(onlyDead && e.healthy))
-    .toSorted((a, b) => Number(a.healthy) - Number(b.healthy))
+/** The members of a lost server. A healthy one of its name was told by a server that stays. Pure. */
+export const leavingMembers = ({ members }: EtcdMembers, name: string): EtcdMembers['members'] =>
+  members.filter((e) => e.name === name && !e.healthy)
 
 /**
  * Removes a lost server from etcd, with each member of its name. Safe to repeat. Returns null if the
@@ -292,7 +288,7 @@ export async function removeFromEtcd(
   const etcd = await etcdMembers(parts, state.members, job.signal, onlyDead ? undefined : m.node_id)
   if (!etcd) return `No control plane of ${state.row.name} reports the members of etcd`
   let { members } = etcd
-  for (const { id } of leavingMembers(etcd, m.name, onlyDead)) {
+  for (const { id } of leavingMembers(etcd, m.name)) {
     const allowed = canLeaveEtcd({ members }, m.name, state.row.name, (e) => e.id === id)
     if (!allowed.ok) return allowed.reason
     try {

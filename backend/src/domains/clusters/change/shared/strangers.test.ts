@@ -52,12 +52,14 @@ test('a dead stranger forbids a restart only if etcd would lose its majority', (
 })
 
 test('a dead stranger forbids the restart of a member that votes, not of one that is down', () => {
-  const of = (problem: string | null, alarm: string | null = null) => [
-    { node_id: '1', problem: null, alarm: null, strangers: 'etcd has the member old' },
-    { node_id: '2', problem, alarm, strangers: 'etcd has the member old' },
+  const strangers = 'etcd has the member old'
+  const of = (problem: string | null, alarm: string | null = null, answers = true) => [
+    { node_id: '1', answers: true, problem: null, alarm: null, strangers },
+    { node_id: '2', answers, problem, alarm, strangers },
   ]
   expect(whyNotRestart(of(null), '2')).toBe('etcd has the member old')
   expect(whyNotRestart(of('alarm NOSPACE', 'NOSPACE'), '2')).toBe('etcd has the member old')
   expect(whyNotRestart(of('etcd does not run'), '2')).toBeNull()
+  expect(whyNotRestart(of('it does not answer', null, false), '2')).toBe(strangers)
   expect(whyNotRestart(of(null), 'a worker')).toBeNull()
 })

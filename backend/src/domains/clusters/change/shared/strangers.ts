@@ -58,12 +58,13 @@ export function strangersProblem(
 
 /**
  * Why this control plane must not restart, or null. A member that is down gives the majority
- * nothing, so its restart takes nothing from it, and may bring it back. One with an alarm votes.
- * Pure.
+ * nothing, so its restart takes nothing from it, and may bring it back. One with an alarm votes, and
+ * one that does not answer may. Pure.
  */
 export function whyNotRestart(
   reports: readonly {
     readonly node_id: string
+    readonly answers: boolean
     readonly problem: string | null
     readonly alarm: string | null
     readonly strangers: string | null
@@ -71,7 +72,7 @@ export function whyNotRestart(
   node_id: string,
 ): string | null {
   const own = reports.find((r) => r.node_id === node_id)
-  const votes = own !== undefined && (own.problem === null || own.alarm !== null)
+  const votes = own !== undefined && (!own.answers || own.problem === null || own.alarm !== null)
   return votes ? own.strangers : null
 }
 
