@@ -1,5 +1,4 @@
 /** Configurations of Kubernetes's components that they refuse when they start, and static pods. */
-import { textOf } from '../config/report.ts'
 import { lastOf } from './limits/values.ts'
 import { quoted, type RuntimeRule } from './rule.ts'
 
@@ -63,8 +62,8 @@ export const componentConfigRules: readonly RuntimeRule[] = [
         const mounts = main
           .items('cluster', section, 'extraVolumes')
           .map(({ path }) => `${main.text(...path, 'mountPath').replace(/\/$/, '')}/`)
-        for (const { path, key, node } of main.entries('cluster', section, 'extraArgs')) {
-          const file = textOf(node)
+        for (const { path, key } of main.entries('cluster', section, 'extraArgs')) {
+          const file = lastOf(main, path)
           const isFile = key.endsWith('-file') && file.startsWith('/')
           if (
             isFile &&

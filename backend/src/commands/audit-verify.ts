@@ -27,11 +27,15 @@ async function verdictOf(
     )
   await demandHasRun(config)
   const keys = await readKeyFile(config.keyFile)
-  return withDatabase(config, around, ({ db }) =>
-    verifyAudit(
-      { db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) },
-      noted,
-    ),
+  return withDatabase(
+    config,
+    around,
+    ({ db }) =>
+      verifyAudit(
+        { db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) },
+        noted,
+      ),
+    { mayMake: false },
   )
 }
 

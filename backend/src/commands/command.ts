@@ -33,8 +33,8 @@ export async function withSettings(
 }
 
 /**
- * Called before the database is opened, because opening would create a missing one. @throws Refusal
- * unless Steelyard has run with the data folder, or has a database elsewhere
+ * Called before the database is opened, because that makes the data folder. @throws Refusal unless
+ * Steelyard has run with it, or has a database elsewhere
  */
 export async function demandHasRun({ databaseUrl, dataFolder }: Config): Promise<void> {
   if (databaseUrl !== undefined) return
@@ -46,19 +46,25 @@ export async function demandHasRun({ databaseUrl, dataFolder }: Config): Promise
 
 /**
  * Opens the database, runs `work` and closes the database. By default another Steelyard may use the
- * database at the same time.
+ * database at the same time, and a missing embedded database is made.
  */
 export async function withDatabase<T>(
   config: Config,
   { machine }: Surroundings,
   act: (database: Database) => Promise<T>,
-  { log = silent, beside = true, waitMs }: { log?: Log; beside?: boolean; waitMs?: number } = {},
+  {
+    log = silent,
+    beside = true,
+    mayMake = true,
+    waitMs,
+  }: { log?: Log; beside?: boolean; mayMake?: boolean; waitMs?: number } = {},
 ): Promise<T> {
   const opened = await openDatabase({
     config,
     machine,
     log,
     beside,
+    mayMake,
     ...(waitMs !== undefined && { waitMs }),
   })
   try {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -141,6 +141,20 @@ test('user recover refuses wrong usage, another key file and a folder without a 
     err: expect.stringContaining(`has not run with the data folder ${folder}`) as string,
   })
   expect(existsSync(folder)).toBe(false)
+  // As if Steelyard had run with this folder, and with DATABASE_URL.
+  mkdirSync(folder, { mode: 0o700 })
+  writeFileSync(path.join(folder, 'process-id'), '1')
+  expect(
+    await runCommand((around) => userRecover([admin.email], around), {
+      STEELYARD_DATA: folder,
+      STEELYARD_KEY_FILE: backend.config.keyFile,
+    }),
+  ).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('set DATABASE_URL if Steelyard runs with it') as string,
+  })
+  expect(existsSync(path.join(folder, 'postgres'))).toBe(false)
 })
 
 test('user recover leaves an older database to the start of Steelyard', async () => {

@@ -8,6 +8,7 @@ import { Problem } from '#contract/errors.ts'
 import { email as emailSchema } from '#contract/sessions.ts'
 import { minuteOf } from '../backup/settle.ts'
 import type { Config } from '../config.ts'
+import type { Database } from '../db/db.ts'
 import { demandMigrated, readMigrations } from '../db/migrate.ts'
 import type { Recovered } from '../domains/users/recovery.ts'
 import type { Domains } from '../parts.ts'
@@ -38,12 +39,13 @@ export async function userRecover(args: readonly string[], around: Surroundings)
   return withSettings(around, async (config) => {
     await demandHasRun(config)
     const keys = await readKeyFile(config.keyFile)
-    return withDatabase(config, around, async (database) => {
+    const recover = async (database: Database): Promise<number> => {
       await demandMigrated(database.pool, await readMigrations())
       await checkFingerprint(database.db, keys, config.keyFile)
       const domains = domainsFor(around, { config, database, keys, owner: 'user recover' })
       return letIn(domains, asked, config, around)
-    })
+    }
+    return withDatabase(config, around, recover, { mayMake: false })
   })
 }
 

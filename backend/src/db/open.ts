@@ -31,6 +31,8 @@ interface OpenOptions {
    * (`serve`) is an error.
    */
   readonly beside?: boolean
+  /** Whether a missing embedded database is made; otherwise it is refused. */
+  readonly mayMake?: boolean
   /** How long to wait for an external database. */
   readonly waitMs?: number
   /** Whether the program was told to stop, which ends the waiting. */
@@ -82,6 +84,7 @@ export async function openDatabase({
   machine,
   log,
   beside = false,
+  mayMake = true,
   waitMs = 30_000,
   stopAsked = () => false,
   onStatement,
@@ -124,6 +127,10 @@ export async function openDatabase({
       (unlock ? undefined : ownerOf(config.dataFolder, machine)) ??
       (await databaseAccount(machine, log))
     const folder = databaseFolder(config.dataFolder, account, log)
+    if (!mayMake && !holdsOne(folder))
+      throw new Refusal(
+        `There is no database in ${folder}: set DATABASE_URL if Steelyard runs with it, or STEELYARD_DATA to the right folder`,
+      )
     if (unlock) removeHalfMade(folder)
     const found = binaries(path.join(folder, 'binaries'), account, machine.platform, machine.arch)
     const embedded = embeddedPostgres({

@@ -55,7 +55,7 @@ export const programCommands: Command[] = [
     options: {
       'reset-second-factor': {
         kind: 'flag',
-        help: 'Also remove the authenticator app, passkeys and recovery codes, and end the sessions',
+        help: 'Remove the second factor, if there is one (authenticator app, passkeys, recovery codes), and end the sessions then',
       },
     },
     examples: [
