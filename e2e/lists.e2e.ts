@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { channelList } from '#contract/alerts/channels.ts'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import { type SharedView, sharedViewList } from '#contract/people/shared-views.ts'
@@ -57,6 +58,24 @@ test('the list of servers is exported as CSV with its filters, order and columns
   expect(lines.slice(1).map((line) => line.split(',')[1])).toEqual(
     here.map(({ name }) => name).toReversed(),
   )
+})
+
+test('the button of a list appears when it is known whether the list is empty', async () => {
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route(`**${channelList.path}?*`, async (route) => {
+    await held
+    await route.continue()
+  })
+  const add = page.getByRole('button', { name: 'Add channel' })
+  await page.goto('/alerts/channels')
+  await page.getByRole('searchbox', { name: 'Search channels' }).waitFor()
+  expect(await add.count()).toBe(0)
+  answer()
+  await add.click()
+  await page.getByRole('dialog', { name: 'Add channel' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 test('the list is grouped by a label by keyboard, and a group is chosen as a whole', async () => {

@@ -70,7 +70,9 @@ export function useList<L extends AnyList>(
   }
   /** No items exist yet, and no filter is set: the page then shows how to begin. */
   const isEmpty = data?.total === 0 && !filtered
-  return { list, search, setSearch, set, columns, sort, shown, setShown, total, isEmpty, table }
+  const isLoading = data === undefined && error === null
+  const own = { list, search, setSearch, set, columns, sort, shown, setShown }
+  return { ...own, total, isEmpty, isLoading, table }
 }
 export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 
@@ -138,7 +140,7 @@ export function ListToolbar<L extends AnyList>({
   views = 'wide',
   children,
 }: ListToolbarProps<L>) {
-  const { list, search, set, columns, sort, shown, setShown } = state
+  const { list, search, set, columns, sort, shown, setShown, isLoading } = state
   const narrow = useMedia('below', 'sm')
   const [, many]: AnyList['nouns'] = list.nouns
   const saved = <SavedViews state={state} />
@@ -158,7 +160,10 @@ export function ListToolbar<L extends AnyList>({
       <span className="row right">
         {!narrow && views !== 'none' && saved}
         {!narrow && <ColumnsMenu columns={columns} shown={shown} onShown={setShown} />}
-        {children}
+        {/* An empty list has them elsewhere, and a click on one that moves would be lost. */}
+        <span style={{ display: 'contents', ...(isLoading && { visibility: 'hidden' }) }}>
+          {children}
+        </span>
       </span>
     </div>
   )
