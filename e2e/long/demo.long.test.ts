@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterList } from '#contract/clusters/clusters.ts'
-import { imageList } from '#contract/images.ts'
+import { imageList, imageRemove } from '#contract/images.ts'
 import { ccList } from '#contract/marketplace/ccs.ts'
 import { offerList } from '#contract/marketplace/offers.ts'
 import { subnetList } from '#contract/network/subnets.ts'
@@ -55,6 +55,9 @@ test('the whole demo shows two clusters, a subnet, an offer, commitments and a f
   await expect.poll(async () => (await growth()).status, { timeout: 240_000 }).toBe('failed')
   await call(operationRetry, { params: { id: (await growth()).id }, body: {} })
   await expect.poll(async () => (await growth()).status, { timeout: 240_000 }).toBe('done')
+  // As if a start had been killed between the image's join token and the image.
+  const [image] = (await call(imageList, { query: {} })).items
+  await call(imageRemove, { params: { id: image!.id } })
   expect(await stop()).toBe(0)
 
   // As if each step had been killed after the API's answer and before it was remembered.

@@ -8,7 +8,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { clusterCreate, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
-import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { joinTokenCreate, joinTokenList } from '#contract/join-tokens.ts'
 import { ccCreate, ccList, ccUpdate } from '#contract/marketplace/ccs.ts'
 import { offerCreate, offerList } from '#contract/marketplace/offers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/network/subnets.ts'
@@ -95,13 +95,21 @@ async function patch(call: Caller, server: Server): Promise<{ id: string }> {
   return { id: patch_id }
 }
 
+/** The token of the image. A start that was interrupted may have made it, and no image. */
+async function joinToken(call: Caller, datacenter_id: string): Promise<{ id: string }> {
+  const name = 'rack-7'
+  const { items } = await call(joinTokenList, { query: {} })
+  const known = items.find((token) => token.name === name)
+  return known ?? call(joinTokenCreate, { body: { name, datacenter_id, max_uses: 10 } })
+}
+
 /** A boot image with extensions, whose servers join by a token. */
 async function image(call: Caller, datacenter_id: string): Promise<{ id: string }> {
   const [known] = (await call(imageList, { query: {} })).items
   if (known) return known
   const [{ versions }, token] = await Promise.all([
     call(imageFactoryGet, {}),
-    call(joinTokenCreate, { body: { name: 'rack-7', datacenter_id, max_uses: 10 } }),
+    joinToken(call, datacenter_id),
   ])
   return call(imageCreate, {
     body: {
