@@ -89,7 +89,7 @@ test('another server that fails meanwhile is not explained, nor what the cluster
   expect(explainedBy([stepOn(one)], [nodes], seen([one, elsewhere]))(nodes)).toBe(true)
 })
 
-test('the API of the only control plane is missed until it has started, another one is not', () => {
+test('a restart of the only control plane explains its API until that has started, and of another one not', () => {
   const [one, other] = [serverOf(), serverOf()]
   const api = ofCluster('cluster_api_down')
   expect(explainedBy([stepOn(one)], [api], seen([], [one]))(api)).toBe(true)
@@ -97,15 +97,15 @@ test('the API of the only control plane is missed until it has started, another 
   expect(explainedBy([stepOn(one, -1)], [api], seen([], [one]))(api)).toBe(false)
 })
 
-test('the API is not explained if enough control planes are left to answer for it', () => {
+test('a restart explains neither the API nor the quorum if it leaves enough control planes', () => {
   const away = silent()
-  const [api, components] = [ofCluster('cluster_api_down'), ofCluster('cluster_components_down')]
+  const lacks = (['api_down', 'quorum_lost', 'components_down'] as const).map((kind) =>
+    ofCluster(`cluster_${kind}`),
+  )
   const explained = (...others: Server[]) =>
-    [api, components].map(
-      explainedBy([stepOn(away)], [api, components], seen([away], [away, ...others])),
-    )
-  expect(explained(serverOf(), serverOf())).toEqual([false, true])
-  expect(explained(serverOf())).toEqual([true, true])
+    lacks.map(explainedBy([stepOn(away)], lacks, seen([away], [away, ...others])))
+  expect(explained(serverOf(), serverOf())).toEqual([false, false, true])
+  expect(explained(serverOf())).toEqual([true, true, true])
 })
 
 test('a reboot explains the API server of its control plane, and no other', () => {

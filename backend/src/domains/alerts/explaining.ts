@@ -82,8 +82,8 @@ export function explainedBy(
     const all = cluster.control_planes
     const away = unwell.filter(({ id }) => all.includes(id)).length
     // Every control plane is asked for the API, and etcd bears the loss of fewer than half of them.
-    if (finding.kind === 'cluster_api_down' ? away * 2 >= all.length && away > 0 : away > 0)
-      return true
+    const isOfWhole = finding.kind === 'cluster_api_down' || finding.kind === 'cluster_quorum_lost'
+    if (away > 0 && (!isOfWhole || away * 2 >= all.length)) return true
     // The machine of the only control plane answers before its API server does.
     return (
       finding.kind === 'cluster_api_down' &&
