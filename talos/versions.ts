@@ -320,3 +320,7 @@ export const images = {
 function tag(version: string): string {
   return version.startsWith('v') ? version : `v${version}`
 }
+
+/** Orders versions of Talos or of Kubernetes, the lowest first. They may start with `v`. */
+export const byVersion = (a: string, b: string): number =>
+  a.replace(/^v/, '').localeCompare(b.replace(/^v/, ''), 'en', { numeric: true })

@@ -6,10 +6,7 @@
  */
 import type { PoolClient } from 'pg'
 import { historyKinds } from '#contract/history/kinds.ts'
-
-/** "2026-11-20 14:02 UTC" */
-export const minuteOf = (time: Date): string =>
-  `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+import { minuteOf } from '#contract/words.ts'
 
 /**
  * Number of event ids to skip: more than are published between a backup and its restore. A client

@@ -4,12 +4,12 @@
  * empty database and writes the missing key and escrow files. Changes nothing if it fails.
  */
 import { stat } from 'node:fs/promises'
-import { counted } from '#contract/words.ts'
+import { counted, minuteOf } from '#contract/words.ts'
 import { dump, type DumpCount } from '../backup/dump.ts'
 import { isMissing, putFiles, type SavedFile } from '../backup/files.ts'
 import { demandKnownSchema, load } from '../backup/load.ts'
 import type { KnownKeys } from '../backup/sealed.ts'
-import { minuteOf, settle } from '../backup/settle.ts'
+import { settle } from '../backup/settle.ts'
 import { check, readBackup, writeBackup } from '../backup/write.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'

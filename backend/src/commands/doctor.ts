@@ -63,8 +63,7 @@ async function keyFile(
 
 async function database(report: Report, config: Config, around: Surroundings): Promise<void> {
   const { good, warning, bad } = report
-  // The first start writes this file. If it is missing, opening the database would create a
-  // database.
+  // The first start writes this file, and makes the database.
   if (
     config.databaseUrl === undefined &&
     !(await found(path.join(config.dataFolder, 'process-id')))

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
 import { email as emailSchema } from '#contract/sessions.ts'
-import { minuteOf } from '../backup/settle.ts'
+import { minuteOf } from '#contract/words.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { demandMigrated, readMigrations } from '../db/migrate.ts'

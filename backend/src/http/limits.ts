@@ -54,7 +54,10 @@ const measureMs = 100
  */
 const mostSources = 10_000
 
-/** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
+/**
+ * Token bucket. `take` returns the milliseconds to wait, or 0 after taking a token; `demand` throws
+ * the sentence instead. @throws Problem throttled
+ */
 export function bucket({
   perSecond,
   burst,
@@ -71,18 +74,23 @@ export function bucket({
    */
   let late = new Map<string, Level>()
   let earlier = new Map<string, Level>()
+  const take = (key: string): number => {
+    const now = clock.monotonic()
+    const last = late.get(key) ?? earlier.get(key) ?? { tokens: burst, at: now }
+    const tokens = Math.min(burst, last.tokens + ((now - last.at) / 1000) * perSecond)
+    if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
+    late.set(key, { tokens: tokens - 1, at: now })
+    if (late.size > mostSources) {
+      earlier = late
+      late = new Map()
+    }
+    return 0
+  }
   return {
-    take(key: string): number {
-      const now = clock.monotonic()
-      const last = late.get(key) ?? earlier.get(key) ?? { tokens: burst, at: now }
-      const tokens = Math.min(burst, last.tokens + ((now - last.at) / 1000) * perSecond)
-      if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
-      late.set(key, { tokens: tokens - 1, at: now })
-      if (late.size > mostSources) {
-        earlier = late
-        late = new Map()
-      }
-      return 0
+    take,
+    demand(key: string, sentence: string): void {
+      const waitMs = take(key)
+      if (waitMs > 0) throw new Problem('throttled', sentence, undefined, waitMs / 1000)
     },
   }
 }
@@ -201,14 +209,7 @@ export function limit(
       else unread.set(caller.userId, left)
     })
     if (isRead(request)) return done()
-    const waitMs = writes.take(caller.userId)
-    if (waitMs > 0)
-      throw new Problem(
-        'throttled',
-        'Too many changes at once. Please wait a moment.',
-        undefined,
-        waitMs / 1000,
-      )
+    writes.demand(caller.userId, 'Too many changes at once. Please wait a moment.')
     done()
   })
   const stopCutting = cutStalled(app.server, limits.stalledMs)

@@ -2,7 +2,7 @@
  * What is said of channels whose last message did not arrive. It can't be a finding alone: the
  * channel that fails is perhaps the only one, and nobody would be told.
  */
-import { counted, someOf } from '#contract/words.ts'
+import { counted, minuteOf, someOf } from '#contract/words.ts'
 import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
 
@@ -35,9 +35,8 @@ export function channelsSaid({ total, failing }: Awaited<ReturnType<typeof chann
   const [first] = failing
   if (first === undefined)
     return { isWell: true, text: `${counted(total, 'channel')}, none failing` }
-  const since = `${first.since.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return {
     isWell: false,
-    text: `${failing.length} of ${counted(total, 'channel')} ${failing.length === 1 ? 'does' : 'do'} not deliver: ${someOf(failing.map(({ name }) => name))}. ${first.name} since ${since}: ${first.problem.replace(/\.$/, '')}`,
+    text: `${failing.length} of ${counted(total, 'channel')} ${failing.length === 1 ? 'does' : 'do'} not deliver: ${someOf(failing.map(({ name }) => name))}. ${first.name} since ${minuteOf(first.since)}: ${first.problem.replace(/\.$/, '')}`,
   }
 }

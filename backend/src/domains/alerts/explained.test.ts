@@ -131,7 +131,7 @@ test('a cluster is not told to be degraded while a change restarts its server, u
   expect((await told()).flat().toSorted()).toEqual(['began web', 'began web-2'])
 })
 
-test('a server that starts when the change is done is told five minutes later', async () => {
+test('a server that is still silent five minutes after the change is told', async () => {
   const restarting = await buildServer(backend, { name: 'slow', reachable: true })
   const id = await upgrade(restarting)
   await note(restarting, { ...silent, unreachable_since: now() })

@@ -4,7 +4,7 @@
  */
 import { hasEnded } from '#contract/operations.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
-import { supportedMinor } from '#talos/versions.ts'
+import { byVersion, supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { blueprint } from './blueprint.ts'
@@ -15,8 +15,6 @@ import * as store from './store.ts'
 export const versionOf = (image: string | undefined): string | null =>
   /:v(\d{1,4}\.\d{1,4}\.\d{1,4})(?:@|$)/.exec(image ?? '')?.[1] ?? null
 
-const byVersion = (a: string, b: string): number =>
-  a.replace(/^v/, '').localeCompare(b.replace(/^v/, ''), 'en', { numeric: true })
 /** The lowest of several versions, which may start with `v`. */
 export const lowest = (versions: readonly string[]): string | undefined =>
   versions.toSorted(byVersion)[0]

@@ -73,7 +73,7 @@ test.each([2, 3, 4, 5, 6, 7])(
   },
 )
 
-test('both members of a server go, the dead one first, and each removal is judged', () => {
+test('the dead members of a lost server go, each removal is judged, and a living member leaves before them', () => {
   const twin = { id: '9', name: 'web-3', learner: false, healthy: false }
   const idsOf = (of: EtcdMembers) => leavingMembers(of, 'web-3').map((m) => m.id)
   const four = { members: [...etcd(3).members, twin] }

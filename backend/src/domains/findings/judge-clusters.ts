@@ -1,8 +1,9 @@
 /** Judges clusters. Pure functions: what is known of a cluster gives its findings. */
 import { certificateKinds } from '#contract/clusters/certificates.ts'
 import { counted, someOf } from '#contract/words.ts'
+import { byVersion } from '#talos/versions.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
-import { compareVersions, type Unsupported } from '../images/api.ts'
+import type { Unsupported } from '../images/api.ts'
 import type { StoppedUpgrade } from '../operations/api.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
 import { clockTime, type Judged, type Said, sentence } from './judged.ts'
@@ -137,9 +138,6 @@ const hasStopped =
   ({ status, ended_at }: StoppedUpgrade): boolean =>
     status !== 'waiting' || now - ended_at.getTime() > patienceMs
 
-const isOlder = (a: string, b: string): boolean =>
-  compareVersions(`v${a.replace(/^v/, '')}`, `v${b.replace(/^v/, '')}`) < 0
-
 /**
  * Whether a server is left that the upgrade has not reached. One that failed was perhaps removed by
  * force, and the same upgrade would then have nothing to do. If it was replaced, the new one has the
@@ -151,7 +149,7 @@ const isHalfWay =
     left.length === 0 ||
     left.some((id) => members.has(id)) ||
     (version !== null &&
-      isOlder(kind === 'clusterUpgradeTalos' ? talos_version : kubernetes_version, version))
+      byVersion(kind === 'clusterUpgradeTalos' ? talos_version : kubernetes_version, version) < 0)
 
 /** Judges a cluster that is not being deleted. */
 export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[] {

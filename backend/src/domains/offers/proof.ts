@@ -80,16 +80,8 @@ export function proofs(parts: OfferParts) {
   const pace = bucket({ perSecond, burst, clock })
   const issued = nonces(parts.installationKey)
 
-  const slowDown = (ip: string): void => {
-    const waitMs = pace.take(sourceOf(ip))
-    if (waitMs > 0)
-      throw new Problem(
-        'throttled',
-        'Too many requests. Please wait a moment.',
-        undefined,
-        waitMs / 1000,
-      )
-  }
+  const slowDown = (ip: string): void =>
+    pace.demand(sourceOf(ip), 'Too many requests. Please wait a moment.')
 
   /** The offer's access address. @throws Problem transition_refused */
   const addressOf = (row: store.OfferRow): string => {

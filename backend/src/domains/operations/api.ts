@@ -195,7 +195,7 @@ export interface Operations {
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,
-   * with the time at which the first of these steps began. So do operations that were done since.
+   * with the time at which the first of these steps began. An operation that was done since then counts too.
    */
   readonly touched: (
     on: On,

@@ -125,7 +125,7 @@ test('a refresh with rotate replaces the refresh token; a repeat within the grac
   expect((await refresh(first.answer!.refresh_token!, true)).status).toBe(200)
 })
 
-test('a session replaces its refresh token so often, and then waits; without rotate it goes on', async () => {
+test('a session replaces its refresh token 60 times at once, then once a minute; without rotate it has no limit', async () => {
   const [one, another] = [await backend.signIn(), await backend.signIn()]
   let token = one.refreshToken
   const next = async () => {

@@ -93,14 +93,7 @@ export function sessions(parts: SessionParts) {
         // within the grace period gets the same successor.
         const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
         if (!token.used_at) {
-          const waitMs = pace.take(session.id)
-          if (waitMs > 0)
-            throw new Problem(
-              'throttled',
-              'The refresh token was replaced too often. Please wait a moment.',
-              undefined,
-              waitMs / 1000,
-            )
+          pace.demand(session.id, 'The refresh token was replaced too often. Please wait a moment.')
           await store.markUsed(tx, hash, at)
           await store.insertToken(tx, {
             hash: hashOf(successor),

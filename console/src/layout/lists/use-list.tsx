@@ -71,8 +71,20 @@ export function useList<L extends AnyList>(
   /** No items exist yet, and no filter is set: the page then shows how to begin. */
   const isEmpty = data?.total === 0 && !filtered
   const isLoading = data === undefined && error === null
-  const own = { list, search, setSearch, set, columns, sort, shown, setShown }
-  return { ...own, total, isEmpty, isLoading, table }
+  return {
+    list,
+    search,
+    setSearch,
+    set,
+    columns,
+    sort,
+    shown,
+    setShown,
+    total,
+    isEmpty,
+    isLoading,
+    table,
+  }
 }
 export type ListState<L extends AnyList> = ReturnType<typeof useList<L>>
 

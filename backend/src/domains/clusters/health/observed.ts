@@ -41,8 +41,8 @@ interface Seen {
 }
 
 /**
- * The next observation. `isChanging`: a change of the cluster is at work, whose restarts explain what is
- * newly not well.
+ * The next observation. `isChanging`: a change of the cluster is at work, whose restarts explain
+ * what is newly not well.
  */
 export function observedOf(before: Observed | null, seen: Seen, isChanging: boolean): Observed {
   const part = (

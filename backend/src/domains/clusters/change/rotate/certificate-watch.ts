@@ -12,7 +12,7 @@ import { certificatesOf } from './certificates.ts'
 import * as store from '../../store-rotations.ts'
 
 const everyMs = 6 * 3_600_000
-/** How often is looked while a restart of a server is advised, so that its end is soon seen, in ms. */
+/** The interval, in ms, while a restart is advised, so that the finding ends soon after it. */
 const soonMs = 600_000
 
 /**

@@ -3,6 +3,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { canReadSnapshot, canUseSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
+import { minuteOf } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import type { StoredSnapshot } from '../../../snapshots/api.ts'
@@ -115,10 +116,7 @@ export async function snapshotChecks(
   if (!snapshot || snapshot.cluster_id === null)
     return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }
   const usable = canUseSnapshot(snapshot)
-  const taken =
-    snapshot.taken_at === null
-      ? ''
-      : ` of ${snapshot.taken_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const taken = snapshot.taken_at === null ? '' : ` of ${minuteOf(snapshot.taken_at)}`
   const known = await snapshots.identityOf(parts.db, row.id)
   const isForeign =
     snapshot.cluster_id !== row.id ||
