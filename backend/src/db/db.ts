@@ -18,6 +18,7 @@ import {
   unusable,
 } from './connection.ts'
 import { comparePosition, type Missing, missingSentence, type Position } from './position.ts'
+import { beginWork, OutsideWork } from './shortly.ts'
 import type { Tables } from './tables.gen.ts'
 
 export type Db = Kysely<Tables>
@@ -333,22 +334,27 @@ export const mayBeStored = (error: unknown): boolean =>
   error instanceof Error && unanswered.has(error)
 
 /**
- * Runs `change` in one transaction. After a serialization failure or deadlock it runs `change`
- * again, at most three times: `change` must therefore do nothing outside of `tx`.
+ * Runs `change` in one transaction. It runs `change` again after a serialization failure or deadlock,
+ * at most three times, and after work outside the database that takes long (`shortly.ts`): `change`
+ * must therefore do nothing outside of `tx`.
  */
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  const outside = new OutsideWork()
+  for (let failures = 0; ;) {
     let isCommitting = false
     try {
       return await db.transaction().execute(async (tx) => {
+        beginWork(tx, outside)
         const result = await change(tx)
+        outside.demandDone()
         for (const act of atCommits.get(tx) ?? []) await act()
         await beforeCommit.getStore()?.(tx, result)
         isCommitting = true
         return result
       })
     } catch (error) {
-      if (attempt < 3 && retryable.has(sqlState(error) ?? '')) continue
+      if (await outside.wasLong()) continue
+      if (retryable.has(sqlState(error) ?? '') && ++failures < 3) continue
       if (isCommitting && error instanceof Error && isDatabaseGone(error)) unanswered.add(error)
       throw error
     }

@@ -5,6 +5,8 @@
  */
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { shortly } from '../db/shortly.ts'
 import type { For } from './asker.ts'
 import { jobs, longestMs, type ThreadName, threads, type Work } from './jobs.ts'
 import type { Owner } from './lanes.ts'
@@ -20,6 +22,12 @@ export type Reader = <Name extends keyof Work>(
   name: Name,
   ...given: Parameters<Work[Name]>
 ) => Promise<ReturnType<Work[Name]>>
+
+/** Reads for a transaction, which waits shortly for a text and otherwise begins again with it. */
+export const within =
+  (read: Reader, on: Db | Tx): Reader =>
+  (who, name, ...given) =>
+    shortly(on, [name, given], () => read(who, name, ...given))
 
 function ownerOf({ caller, from }: For): Owner {
   if (from !== undefined) return { name: `from ${from}`, isLimited: false }

@@ -10,6 +10,7 @@ import {
 } from '#contract/patches.ts'
 import { canAdd } from '#contract/rule.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
+import { shortly } from '../../db/shortly.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { existing, type Versions } from '../../http/tags.ts'
@@ -77,8 +78,8 @@ export function writing({
     demandNone(await errorsOf(who, body))
 
   /**
-   * Patches of servers that join a cluster are checked before the transaction that stores them,
-   * whose locks others wait for; so it has nothing to read.
+   * Patches of servers that join a cluster are checked before the transaction that stores them, so
+   * it has nothing to read.
    */
   const checked = lately(async (body: string) => {
     const errors = await errorsOf(ours, body)
@@ -259,7 +260,7 @@ export function writing({
     },
 
     async createIn(tx, caller, nodeId, patch) {
-      const { errors, links } = await checked(patch.body)
+      const { errors, links } = await shortly(tx, ['check', patch.body], () => checked(patch.body))
       demandNone(errors)
       await orNameTaken(insert(tx, caller, nodeId, patch, links))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))

@@ -11,6 +11,7 @@ import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
+import { within } from '../../../reading/reader.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
 import { sweepQueue } from '../../configurations/api.ts'
 import {
@@ -99,7 +100,7 @@ export async function importSecrets(
       const configs = await kept.all(tx, clusterId, m.node_id)
       if (!holds || !configs) continue
       const withSecrets = (config: string) =>
-        parts.read(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
+        within(parts.read, tx)(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
       await kept.keep(tx, clusterId, m.node_id, await withSecrets(configs.held.yaml))
       await kept.rebase(tx, clusterId, m.node_id, withSecrets)
       // The configuration is only stored; it is sent with the next patch.

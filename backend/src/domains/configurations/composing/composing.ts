@@ -8,6 +8,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Platform } from '../../../platform.ts'
 import { ours } from '../../../reading/asker.ts'
+import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Blueprint, ClusterSide, Composing, Kept, LayerSet, LayerStore } from '../api.ts'
 import type { ConfigurationStore } from '../store.ts'
@@ -42,12 +43,16 @@ export function composing(
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
     (await servers.forPlan(on, [nodeId]))[0]!
 
-  const baseFrom = async (yaml: string, context: Omit<RenderContext, 'homes'>): Promise<Base> => ({
+  const baseFrom = async (
+    on: Db | Tx,
+    yaml: string,
+    context: Omit<RenderContext, 'homes'>,
+  ): Promise<Base> => ({
     yaml,
-    context: { ...context, homes: await read(ours, 'homes', yaml) },
+    context: { ...context, homes: await within(read, on)(ours, 'homes', yaml) },
   })
-  const generatedFrom = (blueprint: Blueprint): Promise<Base> =>
-    baseFrom(generateConfig({ ...blueprint, talosVersion: blueprint.contract }), blueprint)
+  const generatedFrom = (on: Db | Tx, blueprint: Blueprint): Promise<Base> =>
+    baseFrom(on, generateConfig({ ...blueprint, talosVersion: blueprint.contract }), blueprint)
 
   /** What the layers of a member are merged onto: the base adopted from it, or a generated one. */
   const onto = async (
@@ -58,8 +63,8 @@ export function composing(
   ): Promise<Base> => {
     const adopted = await store.base(on, clusterId, nodeId)
     return adopted === undefined
-      ? generatedFrom(blueprint)
-      : baseFrom(adopted, { ...blueprint, isAdopted: true })
+      ? generatedFrom(on, blueprint)
+      : baseFrom(on, adopted, { ...blueprint, isAdopted: true })
   }
 
   /** During a rotation each server has the secrets of the step that it has reached. */
@@ -73,8 +78,8 @@ export function composing(
     if (!rotation) return yaml
     const newest = await kept.newest(on, clusterId, nodeId)
     return newest
-      ? read(ours, 'withSecrets', yaml, newest.yaml)
-      : read(ours, 'form', yaml, role === 'control_plane', rotation.of, rotation.form)
+      ? within(read, on)(ours, 'withSecrets', yaml, newest.yaml)
+      : within(read, on)(ours, 'form', yaml, role === 'control_plane', rotation.of, rotation.form)
   }
 
   /** The base of a server of a cluster. Null until the cluster has its secrets. */
@@ -97,7 +102,13 @@ export function composing(
         : await layers.after(on, nodeId, set)
     return demandValid(
       server,
-      await read(ours, 'compose', yaml, layersOf(server, context, stored, more), knownOf(context)),
+      await within(read, on)(
+        ours,
+        'compose',
+        yaml,
+        layersOf(server, context, stored, more),
+        knownOf(context),
+      ),
     )
   }
 
@@ -118,7 +129,7 @@ export function composing(
 
   const judge: Composing['judge'] = async (on, nodeId, blueprint, set) => {
     const server = await factsOf(on, nodeId)
-    const { yaml: base, context } = await generatedFrom(blueprint)
+    const { yaml: base, context } = await generatedFrom(on, blueprint)
     const { stored, more } = await layers.after(on, nodeId, set)
     const { refused, cautions, ...rendered } = await hold(ours, on, server, {
       base,
@@ -189,7 +200,7 @@ export function composing(
     judge,
     judgeAfter,
     compose: async (on, nodeId, blueprint, set) =>
-      render(on, nodeId, await generatedFrom(blueprint), set),
+      render(on, nodeId, await generatedFrom(on, blueprint), set),
     async renderFirst(tx, clusterId, nodeId) {
       if (!(await kept.state(tx, clusterId, nodeId))) await renderNext(tx, clusterId, nodeId)
     },
@@ -217,7 +228,7 @@ export function composing(
       const made = server.cluster && (await generated(db, server.cluster.id, server.id))
       if (made) return { ...made, isReal: true }
       const { yaml, context } = freeBase(server, new URL(config.imageFactoryUrl).host)
-      return { ...(await baseFrom(yaml, context)), isReal: false }
+      return { ...(await baseFrom(db, yaml, context)), isReal: false }
     },
   }
 }

@@ -7,6 +7,7 @@ import type { PatchProblem, PreviewWarning } from '#contract/patches.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Platform } from '../../../platform.ts'
 import type { For } from '../../../reading/asker.ts'
+import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered } from '../api.ts'
 import { inventoryFor, type TakenBy } from './inventory.ts'
@@ -39,7 +40,7 @@ export const gate =
     server: ServerFacts,
     { base, context, layers, before, own }: Asked,
   ): Promise<Held> => {
-    const composed = await read(
+    const composed = await within(read, on)(
       who,
       'composeChange',
       { base: before.base ?? base, layers: before.layers },

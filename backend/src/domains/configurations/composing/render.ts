@@ -76,9 +76,13 @@ export const checkBody = (
   talosVersion: string = minors.at(-1)!.version,
 ): PatchProblem[] => checkPatch(body, { talosVersion }).errors.map(problemOf)
 
+/** Sorts after the ids of stored patches. */
+const unstored = '~'
+
 /**
  * All layers of a server in the order of merging. `more` are patches that aren't stored yet: they
- * come last among patches of equal weight.
+ * come last among patches of equal weight. Patches have no ids here: the same patch that is inserted
+ * anew must be the same question to the reading thread (`db/shortly.ts`).
  */
 export const layersOf = (
   server: ServerFacts,
@@ -88,9 +92,10 @@ export const layersOf = (
 ): Layer[] => [
   staticSystem(server, context),
   defaultNode(server, context),
-  ...inOrder([...stored, ...more.map((patch) => ({ ...patch, id: '~', created_at: null }))]).map(
-    ({ id, name, weight, body }) => ({ id, name, weight, body }),
-  ),
+  ...inOrder([
+    ...stored,
+    ...more.map((patch) => ({ ...patch, id: unstored, created_at: null })),
+  ]).map(({ name, weight, body }) => ({ id: unstored, name, weight, body })),
 ]
 
 /**

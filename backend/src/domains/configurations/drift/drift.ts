@@ -12,6 +12,7 @@ import { type Found, readFound } from '#talos/client/found.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { type Caller, system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
+import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import { configuringQueue, type KeptConfigs } from '../api.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
@@ -337,7 +338,7 @@ export function drifts(
         // reconciler sends the new configuration.
         const { newest } = (await kept.all(tx, clusterId, nodeId))!
         const isHeld = (
-          await read(
+          await within(read, tx)(
             sentBy(server.id),
             'difference',
             rendered.yaml,

@@ -1,4 +1,5 @@
 /** Changes of a server's network on trial: confirmed, undone, and followed up after a crash. */
+import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
@@ -7,10 +8,22 @@ import { addFault } from '#simulator/src/machine/trouble.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
+import type { Reader } from '../../../reading/reader.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
 
-const world = await clusterWorld({ servers: 2, seed: 'trials' })
+/** What happens before the reading thread composes a configuration. */
+let beforeComposing = (): Promise<void> => Promise.resolve()
+const world = await clusterWorld({
+  servers: 2,
+  seed: 'trials',
+  reading:
+    (read): Reader =>
+    async (who, name, ...given) => {
+      if (name === 'compose') await beforeComposing()
+      return read(who, name, ...given)
+    },
+})
 const { admin, backend } = world
 let worker: Server
 let cluster: Cluster
@@ -249,4 +262,32 @@ longTest('a server that is back in maintenance gets no configuration on trial', 
   for (let run = 0; run < 3; run++) await world.toNextRun(configuringQueue, worker.id)
   expect(applies()).toBe(before)
   expect(machine()).toMatchObject({ mode: 'maintenance', cancelTry: null, config: null })
+})
+
+test('a configuration is composed once, while nothing is locked, however long that takes', async () => {
+  const { db } = backend.platform
+  const [isAsked, isRead] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let [begun, composed] = [0, 0]
+  beforeComposing = () => {
+    composed++
+    isAsked.resolve()
+    return isRead.promise
+  }
+  const notStored = new Error('nothing is stored')
+  let yaml = ''
+  const saved = inTransaction(db, async (tx) => {
+    begun++
+    const { patches, configurations } = backend.domains
+    const body = 'machine:\n  sysctls:\n    vm.swappiness: "7"\n'
+    await patches.createIn(tx, system, worker.id, { name: 'long', body, weight: 500, labels: {} })
+    yaml = (await configurations.renderAgain(tx, cluster.id, worker.id))!.yaml
+    throw notStored
+  }).catch((error: unknown) => error)
+  await isAsked.promise
+  await inTransaction(db, (tx) => sql`select from server for update`.execute(tx))
+  isRead.resolve()
+  expect(await saved).toBe(notStored)
+  expect(yaml).toContain('vm.swappiness: "7"')
+  expect({ begun, composed }).toEqual({ begun: 2, composed: 1 })
+  beforeComposing = () => Promise.resolve()
 })

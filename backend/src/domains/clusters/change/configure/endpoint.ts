@@ -12,6 +12,7 @@ import type { Facts } from '#talos/facts/facts.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
+import { type Reader, within } from '../../../../reading/reader.ts'
 import { clustersSharing, endpointUrl, judgeEndpoint } from '../../create/check-endpoint.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
@@ -167,15 +168,21 @@ const changeOwn = (
   tx: Tx,
   { parts, state }: Turn,
   nodeId: string,
-  values: (base: string) => Promise<OwnFacts> | OwnFacts,
-): Promise<void> =>
-  parts.configurations.kept.rebase(tx, state.row.id, nodeId, async (base) =>
-    parts.read(ours, 'withFacts', base, await values(base)),
+  values: (base: string, read: Reader) => Promise<OwnFacts> | OwnFacts,
+): Promise<void> => {
+  const read = within(parts.read, tx)
+  return parts.configurations.kept.rebase(tx, state.row.id, nodeId, async (base) =>
+    read(ours, 'withFacts', base, await values(base, read)),
   )
+}
 
 /** The names in the certificate of the API server, with those of both endpoints. */
-async function namesWith(base: string, { parts, state: { row }, change }: Turn): Promise<string[]> {
-  const { apiServerNames: before } = await parts.read(ours, 'facts', base)
+async function namesWith(
+  base: string,
+  read: Reader,
+  { state: { row }, change }: Turn,
+): Promise<string[]> {
+  const { apiServerNames: before } = await read(ours, 'facts', base)
   const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) =>
     url === null ? [] : endpointHost(url),
   )
@@ -297,8 +304,8 @@ export const endpoint: ChangeKind<Change> = {
   steps: {
     names: (turn, { nodeId }: StepAt) =>
       send(turn, nodeId!, (tx) =>
-        changeOwn(tx, turn, nodeId!, async (base) => ({
-          apiServerNames: await namesWith(base, turn),
+        changeOwn(tx, turn, nodeId!, async (base, read) => ({
+          apiServerNames: await namesWith(base, read, turn),
         })),
       ),
     async reach(turn): Promise<StepResult> {

@@ -9,6 +9,7 @@ import type { MachineImages } from '#talos/facts/images.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import { ours } from '../../../../reading/asker.ts'
+import { within } from '../../../../reading/reader.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
 import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
 import type { ClusterParts } from '../../parts.ts'
@@ -51,7 +52,7 @@ export async function imagesNow(
   nodeId: string,
 ): Promise<MachineImages | null> {
   const newest = await configurations.kept.newest(on, clusterId, nodeId)
-  return newest ? read(ours, 'images', newest.yaml) : null
+  return newest ? within(read, on)(ours, 'images', newest.yaml) : null
 }
 
 /**
@@ -71,7 +72,8 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
     const images = JSON.stringify({ ...now, [program]: image })
     await store.updateMember(tx, state.row.id, nodeId, { images })
     const rendered = await parts.configurations.prepare(tx, state.row.id, nodeId)
-    return rendered && (await parts.read(ours, 'images', rendered.yaml))[program] === image
+    return rendered &&
+      (await within(parts.read, tx)(ours, 'images', rendered.yaml))[program] === image
       ? null
       : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
   })

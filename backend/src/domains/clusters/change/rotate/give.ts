@@ -6,6 +6,7 @@ import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Form } from '#talos/secrets/rotation.ts'
 import { sentBy } from '../../../../reading/asker.ts'
+import { within } from '../../../../reading/reader.ts'
 import { touching } from '../../control-planes/touching.ts'
 import { readFound } from '#talos/client/found.ts'
 import type * as store from '../../store.ts'
@@ -29,8 +30,8 @@ export async function give(
   const { form, later } = formsOf(rotation.what, step)
   const { stored: found, active } = await talos(turn, nodeId, readFound)
   const from = sentBy(name)
-  const inForm = (config: string, one: Form) =>
-    parts.read(from, 'form', config, isControlPlane, rotation, one)
+  const inForm = (config: string, one: Form, read = parts.read) =>
+    read(from, 'form', config, isControlPlane, rotation, one)
   const isSame = async (one: string, other: string): Promise<boolean> =>
     (await parts.read(from, 'same', one, [other]))[0]!
   const wanted = await inForm(found, form)
@@ -42,7 +43,9 @@ export async function give(
   const note = (generation: number, reached: Form) =>
     write(turn, async (tx) => {
       await kept.noteHeld(tx, clusterId, nodeId, generation)
-      await kept.rebase(tx, clusterId, nodeId, (base) => inForm(base, reached))
+      await kept.rebase(tx, clusterId, nodeId, (base) =>
+        inForm(base, reached, within(parts.read, tx)),
+      )
     })
 
   const forms = [form, ...later]
