@@ -2,6 +2,7 @@
 import type { ClusterSide } from '../configurations/api.ts'
 import { etcdReports } from './change/shared/etcd.ts'
 import { whyNotRestart } from './change/shared/strangers.ts'
+import type { ClusterView } from './control-planes/read.ts'
 import { touching, whyNotRequest } from './control-planes/touching.ts'
 import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
@@ -17,6 +18,22 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
     const m = state?.members.find((one) => one.node_id === nodeId && store.isWanted(one))
     return state && m && { state, m }
   }
+  /** Asks the control planes while a user waits. */
+  const asking = async (
+    clusterId: string,
+    nodeId: string,
+    ask: (view: ClusterView, m: store.MemberRow) => Promise<string | null>,
+  ): Promise<string | null> => {
+    const found = await placeOf(clusterId, nodeId)
+    if (found === undefined) return null
+    const signal = AbortSignal.timeout(askMs)
+    try {
+      return await ask({ parts, state: found.state, signal }, found.m)
+    } catch (error) {
+      if (!signal.aborted) throw error
+      return `The control planes have not answered within ${askMs / 1000} s`
+    }
+  }
   return {
     ...outside(parts),
     async demandUnheld(on, caller, clusterId) {
@@ -28,22 +45,16 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
       const found = await placeOf(clusterId, nodeId)
       if (found === undefined) return { sent: await send() }
       const view = { parts, state: found.state, signal }
-      const isAsked = restarts === true && found.m.role === 'control_plane'
+      const isAsked = restarts !== undefined && found.m.role === 'control_plane'
       const why = isAsked ? whyNotRestart(await etcdReports(view), nodeId) : null
-      return why === null
-        ? touching(view, found.m, send, { mends: new Set(mends), ...more })
-        : { forbidden: why, by: [] }
+      return why !== null && (await restarts!())
+        ? { forbidden: why, by: [] }
+        : touching(view, found.m, send, { mends: new Set(mends), ...more })
     },
-    async whyNotRequest(clusterId, nodeId) {
-      const found = await placeOf(clusterId, nodeId)
-      if (found === undefined) return null
-      const signal = AbortSignal.timeout(askMs)
-      try {
-        return await whyNotRequest({ parts, state: found.state, signal }, found.m)
-      } catch (error) {
-        if (!signal.aborted) throw error
-        return `They have not answered within ${askMs / 1000} s`
-      }
-    },
+    whyNotRequest: (clusterId, nodeId) => asking(clusterId, nodeId, whyNotRequest),
+    whyNotRestart: (clusterId, nodeId) =>
+      asking(clusterId, nodeId, async (view, { role }) =>
+        role === 'control_plane' ? whyNotRestart(await etcdReports(view), nodeId) : null,
+      ),
   }
 }

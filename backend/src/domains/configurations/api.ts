@@ -79,8 +79,9 @@ export type Touched<T> =
   | { readonly sent: T }
   | {
       readonly forbidden: string
-      /** The control planes that are not well. */
+      /** The control planes that are not well; `isBrief`: one is changed at this moment. */
       readonly by: readonly { readonly id: string; readonly name: string }[]
+      readonly isBrief?: true
     }
 
 /** What configurations asks of clusters. */
@@ -130,8 +131,8 @@ export interface ClusterSide {
    * Sends something to a server. Of the control planes, one at a time is sent something, and only
    * while all others are well. `mends`: names of control planes that the change is to mend.
    * `mayMend`: a server that is not well may be sent it while others are not well. `change`: what is
-   * sent; by default what the cluster's operation sends. `restarts`: the server restarts, which etcd
-   * must be able to bear. The error of `send` is thrown.
+   * sent; by default what the cluster's operation sends. `restarts`: whether the server restarts, if
+   * etcd could not bear that. The error of `send` is thrown.
    */
   readonly touching: <T>(
     clusterId: string,
@@ -141,12 +142,14 @@ export interface ClusterSide {
       readonly signal: AbortSignal
       readonly mends?: readonly string[]
       readonly mayMend?: true
-      readonly restarts?: true
+      readonly restarts?: () => boolean | Promise<boolean>
       readonly change?: Omit<LastChange, 'at'>
     },
   ) => Promise<Touched<T>>
   /** Why a change of this server must not be requested while another control plane is not well. */
   readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
+  /** Why this server must not restart: etcd would lose its majority, because of dead members. */
+  readonly whyNotRestart: (clusterId: string, nodeId: string) => Promise<string | null>
 }
 
 /** What configurations asks of the store of layers. */
@@ -309,10 +312,7 @@ export interface Composing {
   ) => Promise<{ readonly refused: readonly string[]; readonly warnings: readonly string[] }>
   /** Renders and stores a server's configuration if it has none yet. */
   readonly renderFirst: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
-  /**
-   * Renders again and stores the bytes as the next generation; null if the server has no
-   * configuration yet.
-   */
+  /** Renders again and stores the next generation; null if the server has none yet. */
   readonly renderAgain: (
     tx: Tx,
     clusterId: string,

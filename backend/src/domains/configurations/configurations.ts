@@ -90,7 +90,7 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
     ...composing,
     ...shown,
     ...sending(parts, core, drift, effect, trials, restarting),
-    ...changing(parts, core, { verdict, drift, ...effect }),
+    ...changing(parts, core, { verdict, drift, ...effect, whyNotRestart: restarting.whyNot }),
     effectOf,
   }
 }

@@ -92,7 +92,7 @@ export async function touching<T>(
   const claim = { clusterId: cluster_id, nodeId: node_id }
   const now = clock.now()
   if (!(await store.claim(db, claim, new Date(now), new Date(now + claimMs))))
-    return { forbidden: `${name} is changed after another control plane`, by: [] }
+    return { forbidden: `${name} is changed after another control plane`, by: [], isBrief: true }
   try {
     // The server's own etcd counts only in a change that mends: a dead one has no quorum to lose.
     const isAsked = (other: string) => mends.size > 0 || other !== node_id

@@ -3,10 +3,13 @@ import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth, type ClusterHealth, etcdRole } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { findingList } from '#contract/findings/findings.ts'
+import { patchCreate, patchPreview } from '#contract/patches.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
+import { system } from '../../../http/caller.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
+import { configuringQueue } from '../../configurations/api.ts'
 import { healthQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -250,6 +253,50 @@ test(
     await world.until(found, ({ length }) => length === 0)
   },
 )
+
+test('a patch for which a control plane restarts is refused beside a dead member, and one that is saved waits', async () => {
+  const { etcdCluster, disk } = world.machine(nodes[1]!)
+  const etcd = etcdCluster!
+  const ghost = { ...etcd.state.members[0]!, id: 'ff', name: 'ghost', address: '10.99.99.99' }
+  etcd.change((state) => state.members.push(ghost))
+  const { id, name } = nodes[1]!
+  const body = 'machine:\n  udev:\n    rules: [SUBSYSTEM=="drm"]\n'
+  const why = new RegExp(`^${name} restarts to apply it\\. etcd has the member ghost, `)
+  const { verdict, warnings } = (
+    await admin.call(patchPreview, { params: { id }, body: { name: 'devices', body } })
+  ).answer!
+  expect(verdict.kind).toBe('reboot')
+  expect(warnings.map(({ message }) => message)).toContainEqual(expect.stringMatching(why))
+  const saved = await admin.call(patchCreate, { params: { id }, body: { name: 'devices', body } })
+  expect(saved.problem).toMatchObject({
+    code: 'cluster_not_ready',
+    error: expect.stringMatching(why) as string,
+  })
+  // As if the member had died after the patch was saved.
+  const { applies, reboots } = disk.state.counters
+  const { domains, platform } = world.backend
+  await inTransaction(platform.db, async (tx) => {
+    const patch = { name: 'devices', weight: 500, labels: {}, body }
+    await domains.patches.createIn(tx, system, id, patch)
+    await domains.configurations.renderAgain(tx, cluster.id, id)
+    await platform.engine.wake(tx, configuringQueue, id)
+  })
+  const { pending } = await world.until(
+    () => world.server(id),
+    (server) => server.pending !== null,
+  )
+  expect(pending).toMatchObject({
+    reason: expect.stringMatching(/^etcd has the member ghost, /) as string,
+    waits_for: [],
+  })
+  expect(disk.state.counters).toMatchObject({ applies, reboots })
+  etcd.change((state) => void state.members.splice(state.members.indexOf(ghost), 1))
+  await world.until(
+    () => world.server(id),
+    ({ pending: waits }) => waits === null && disk.state.counters.reboots > reboots,
+  )
+  await world.until(ask, (health) => stateOf(health, 'etcd')?.state === 'ok')
+})
 
 test(
   'a lost quorum is a problem that names the members that are down',

@@ -10,6 +10,7 @@ import type { EffectsOfChanges } from '../effects/effects.ts'
 import type { Drifts } from '../drift/drift.ts'
 import { type ConfigurationParts, type Core, demandIdle } from '../parts.ts'
 import type { Verdict } from './previewing.ts'
+import type { Restarts } from './restarts.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
 export function changing(
@@ -23,11 +24,13 @@ export function changing(
   }: Pick<Core, 'kept' | 'factsOf' | 'baseOf' | 'hold' | 'renderAgain'>,
   {
     verdict,
+    whyNotRestart,
     drift,
     effectOfChange,
     lossOf,
   }: Pick<EffectsOfChanges, 'effectOfChange' | 'lossOf'> & {
     readonly verdict: Verdict
+    readonly whyNotRestart: Restarts['whyNot']
     readonly drift: Pick<Drifts, 'demandNone' | 'demandWell'>
   },
 ): Pick<Sending, 'change' | 'lockUnheld'> {
@@ -66,6 +69,8 @@ export function changing(
     if (kind === 'unknown') throw new Problem('server_unreachable', reason)
     await drift.demandNone(server)
     await drift.demandWell(server)
+    const why = kind === 'reboot' ? await whyNotRestart(server) : null
+    if (why !== null) throw new Problem('cluster_not_ready', why)
     return { isLost }
 
     /** Whether the server will be lost, which is confirmed then. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { readFound } from '#talos/client/found.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
@@ -21,6 +22,8 @@ import type { Restarts } from './restarts.ts'
 const applyDeadlineMs = 60_000
 /** Pause before another control plane that is not well is asked again, in ms. */
 const forbiddenMs = 1_000
+/** Pause before a restart is judged again that a dead member of etcd forbids, in ms. */
+const deadMemberMs = 15_000
 /** Pause between two looks at a server whose change is on trial, in ms. */
 const lookMs = 500
 /**
@@ -136,17 +139,26 @@ export function configuring(
         )
       const touched =
         server.status === 'ready'
-          ? await clusters.touching(cluster.id, server.id, send, { signal: job.signal })
+          ? await clusters.touching(cluster.id, server.id, send, {
+              signal: job.signal,
+              restarts: () =>
+                connection.secure(
+                  keys,
+                  async (client) =>
+                    (await restarts.isDue(server, client)) ||
+                    restarts.isNeeded(client, server, (await readFound(client)).stored, yaml),
+                  { signal: job.signal, deadlineMs: applyDeadlineMs },
+                ),
+            })
           : { sent: await send() }
       // The other control planes are asked again, until all of them are well.
       if ('forbidden' in touched) {
-        const { forbidden: reason, by } = touched
-        // A turn of another control plane lasts seconds.
-        if (by.length > 0)
+        const { forbidden: reason, by, isBrief } = touched
+        if (isBrief !== true)
           await job.fence.write((tx) =>
             servers.notePending(tx, server.id, { reason, waits_for: [...by] }),
           )
-        return { againMs: forbiddenMs }
+        return { againMs: by.length > 0 || isBrief ? forbiddenMs : deadMemberMs }
       }
       if (touched.sent === null) return { againMs: forbiddenMs }
       if ('trial' in touched.sent) {
@@ -182,7 +194,9 @@ export function configuring(
         return undefined
       }
       if (!(error instanceof TalosError && error.kind === 'invalid_argument')) throw error
-      await tell('invalid', { hash, reason: error.message })
+      await tell('invalid', { hash, reason: error.message }, (tx) =>
+        servers.notePending(tx, server.id, null),
+      )
       return undefined
     }
   }

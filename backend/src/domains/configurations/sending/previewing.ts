@@ -32,6 +32,13 @@ const afterRotation =
   'If the authorities of its cluster were changed outside of Steelyard, import the new secrets'
 const mostNamed = 6
 
+const warn = (message: string): PreviewWarning => ({
+  check: null,
+  message,
+  link: null,
+  line: null,
+})
+
 export function previewing(
   { config, db, read, servers, layers, clusters }: ConfigurationParts,
   { kept, factsOf, baseOf }: Pick<Core, 'kept' | 'factsOf' | 'baseOf'>,
@@ -42,7 +49,7 @@ export function previewing(
     lossOf,
   }: Pick<Drifts, 'demandNone'> &
     Pick<EffectsOfChanges, 'effectOfChange' | 'warningsOf' | 'lossOf'>,
-  { needs }: Pick<Restarts, 'needs'>,
+  { needs, whyNot }: Pick<Restarts, 'needs' | 'whyNot'>,
 ): Previewing & { readonly verdict: Verdict } {
   const trialOf = (server: ServerFacts, before: string, after: string) =>
     read(sentBy(server.id), 'trial', before, after, server.talos_version ?? undefined)
@@ -111,12 +118,6 @@ export function previewing(
       configs.held.yaml,
       after,
     )
-    const warn = (message: string): PreviewWarning => ({
-      check: null,
-      message,
-      link: null,
-      line: null,
-    })
     const isTried = restarts.length === 0 && kind !== 'reboot'
     const network = isTried
       ? `The change of the network of ${name} is tried first: Talos undoes it after ${config.trialSeconds} s unless Steelyard reaches the server with it`
@@ -180,6 +181,7 @@ export function previewing(
       const said: Preview['verdict'] = errors[0]
         ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
         : await verdict(server, merged.yaml, { isReal, mayAsk })
+      const why = said.kind === 'reboot' ? await whyNot(server) : null
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,
@@ -192,6 +194,7 @@ export function previewing(
                 ...missingWarnings(server, merged.missing),
                 ...merged.cautions,
                 ...(await changeWarnings(server, merged.yaml, said.kind)),
+                ...(why === null ? [] : [warn(why)]),
               ],
         verdict: said,
       }

@@ -107,12 +107,8 @@ export function sending(
             if (place !== 'other') return { kind: place }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
-            const { reboots } = await askDry(client, yaml)
-            const { active } = judged.found
-            return {
-              kind: 'ready',
-              reboots: reboots || (await restarts.needs(server, active, yaml)),
-            }
+            const reboots = await restarts.isNeeded(client, server, judged.found.active, yaml)
+            return { kind: 'ready', reboots }
           },
           signal,
         )
