@@ -29,6 +29,7 @@ const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
   quarantine: ({ name }) => `server quarantine ${name} REASON`,
   replace: ({ name, cluster }) => `cluster replace ${cluster} ${name} --by SERVER`,
   restore: ({ cluster }) => `cluster restore ${cluster} SNAPSHOT --dry-run`,
+  resume: ({ cluster }) => `cluster resume ${cluster}`,
   'roll-out': () => 'shared-patch list --sort=-behind',
   secrets: ({ cluster }) => `cluster import-secrets ${cluster}`,
   server: ({ name }) => `server show ${name}`,

@@ -33,6 +33,7 @@ export const remedyActions = [
   'quarantine',
   'replace',
   'restore',
+  'resume',
   'roll-out',
   'secrets',
   'server',
@@ -216,6 +217,15 @@ export const findingKinds = {
     word: 'Disk missing',
     title: 'Disk missing',
     remedies: [ofServer, replace, quarantine],
+  },
+  cluster_held: {
+    object: 'cluster',
+    severity: 'attention',
+    word: 'Held',
+    title: 'Held since a restore',
+    remedies: [
+      { title: 'Check and resume it', action: 'resume', call: 'POST /v1/clusters/{id}/resume' },
+    ],
   },
   cluster_upgrade_stopped: {
     object: 'cluster',

@@ -52,6 +52,15 @@ export interface ShownFindings {
   readonly upgrade: StoppedUpgrade | null
 }
 
+/** A restore of the database, or a failover to an older state of it. */
+export interface Restored {
+  readonly restored_at: Date
+  /** The time of the state that the database was in. */
+  readonly backup_made_at: Date
+  /** What the database lacks, if it went back by itself. */
+  readonly missing: string | null
+}
+
 /** What findings about a cluster are judged from. All values are stored ones. */
 export interface ClusterCondition {
   readonly id: string
@@ -74,6 +83,8 @@ export interface ClusterCondition {
     readonly since: Date
   } | null
   readonly locked_out: { readonly reason: string; readonly since: Date | null } | null
+  /** The restore since which nothing is sent to its servers. */
+  readonly held: Restored | null
   /** The certificates that a user has to replace. */
   readonly certificates: readonly EndingCertificate[]
   /** Sentences of actions that fail repeatedly. */

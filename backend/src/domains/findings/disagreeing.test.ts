@@ -9,7 +9,7 @@ import { historyList } from '#contract/history/history.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { testClock } from '../../testing/clock.ts'
 import { whenFileIsOver, whenOver } from '../../testing/ending.ts'
-import { observing } from './testing.ts'
+import { observing } from './testing/observing.ts'
 
 const backend = await startBackend({ environment: { STEELYARD_ALERT_NETWORKS: '127.0.0.0/8' } })
 const beside = await startBackend({ beside: backend, clock: backend.clock })

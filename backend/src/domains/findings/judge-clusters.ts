@@ -1,6 +1,6 @@
 /** Judges clusters. Pure functions: what is known of a cluster gives its findings. */
 import { certificateKinds } from '#contract/clusters/certificates.ts'
-import { counted, someOf } from '#contract/words.ts'
+import { counted, minuteOf, someOf } from '#contract/words.ts'
 import { byVersion } from '#talos/versions.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
@@ -78,6 +78,20 @@ function certificates({ certificates: all }: ClusterCondition, now: number): Sai
     return `Certificates ${verbOf(ends_at)} ${ends_at.slice(0, 10)}: ${someOf([...names])}. ${reason}`
   })
   return { kind: 'cluster_certificate_ending', since: null, reason: said.join('. ') }
+}
+
+function held({ held: restored }: ClusterCondition): Said | null {
+  if (restored === null) return null
+  const { restored_at: since, backup_made_at: madeAt, missing } = restored
+  const what =
+    missing === null
+      ? `The database was restored from a backup of ${minuteOf(madeAt)}`
+      : `The database went back to ${minuteOf(madeAt)} and lacks ${missing}`
+  return {
+    kind: 'cluster_held',
+    since,
+    reason: `${what}. Nothing is sent to its servers until somebody has checked and resumed it`,
+  }
 }
 
 function versions({ unsupported }: Around): Said | null {
@@ -164,6 +178,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
       ? null
       : { kind: 'cluster_locked_out', since: lockedOut.since, reason: lockedOut.reason },
     main,
+    held(cluster),
     ...observed(cluster, around, main),
     troubles.length === 0
       ? null

@@ -1,46 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ClusterCondition, Observed } from '../clusters/api.ts'
+import type { ClusterCondition } from '../clusters/api.ts'
 import type { ServerCondition } from '../servers/api.ts'
 import { type Around, judgeCluster } from './judge-clusters.ts'
-import { judgeServers } from './judge-servers.ts'
-import type { Judged } from './judged.ts'
-
-const now = Date.parse('2026-11-27T22:00:00Z')
-const at = (text: string) => new Date(`2026-11-27T${text}Z`)
-const fra = { id: 'fra', code: 'DE-FRA-1' }
-
-const server = (name: string, more: Partial<ServerCondition> = {}): ServerCondition => ({
-  id: name,
-  name,
-  status: 'ready',
-  operation_id: null,
-  datacenter: fra,
-  cluster: { id: 'web', name: 'web' },
-  talos: { reachable: true, unreachable_since: null, reason: null },
-  kubernetes: null,
-  failure: null,
-  undone: null,
-  pending: null,
-  drift_since: null,
-  left_cluster: null,
-  install: null,
-  doubt: null,
-  ...more,
-})
-const silent = (name: string, since: string, more: Partial<ServerCondition> = {}) =>
-  server(name, {
-    talos: {
-      reachable: false,
-      unreachable_since: at(since).toISOString(),
-      reason: 'connection refused',
-    },
-    ...more,
-  })
-const judged = (
-  unwell: readonly ServerCondition[],
-  { answering = 2, together = new Set<string>() } = {},
-) => judgeServers({ unwell, answering: new Map([[fra.id, answering]]) }, together, now)
-const said = (all: readonly Judged[]) => all.map((one) => [one.kind, one.object.name, one.reason])
+import { around, at, cluster, judged, now, said, server, silent } from './testing/conditions.ts'
 
 test('a silent server says since when, why, and whether its neighbours answer', () => {
   expect(said(judged([silent('a', '21:38:10')]))).toEqual([
@@ -128,35 +90,6 @@ test('a server has one finding, the worst of what is known of it', () => {
   ])
 })
 
-const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition => ({
-  id: 'web',
-  name: 'web',
-  datacenter: fra,
-  status: 'ready',
-  reason: null,
-  ready_at: new Date(now - 3_600_000),
-  shown: { finding: null, upgrade: null },
-  observed: null,
-  talos_version: 'v1.13.9',
-  kubernetes_version: '1.36.3',
-  operation_id: null,
-  problem: null,
-  locked_out: null,
-  certificates: [],
-  troubles: [],
-  control_planes: ['a', 'b', 'c'],
-  ...more,
-})
-const around = (more: Partial<Around> = {}): Around => ({
-  snapshot: undefined,
-  upgrades: [],
-  members: new Set(['web-3']),
-  unsupported: [],
-  full: [],
-  silent: new Map(),
-  now,
-  ...more,
-})
 const api = {
   status: 'degraded',
   reason: 'The Kubernetes API does not answer: timeout',
@@ -367,6 +300,26 @@ test('certificates near their end, refused certificates, failing actions and old
   expect(found.at(-1)!.since).toEqual(new Date('2026-06-28'))
 })
 
+test('a cluster that is held since a restore, or since the database went back, is a finding', () => {
+  const said = (missing: string | null) =>
+    judgeCluster(
+      cluster({ held: { restored_at: at('21:00:00'), backup_made_at: at('20:00:00'), missing } }),
+      around(),
+    )
+  const until = 'Nothing is sent to its servers until somebody has checked and resumed it.'
+  const day = new Date(now).toISOString().slice(0, 10)
+  expect(said(null)).toMatchObject([
+    {
+      kind: 'cluster_held',
+      since: at('21:00:00'),
+      reason: `The database was restored from a backup of ${day} 20:00 UTC. ${until}`,
+    },
+  ])
+  expect(said('events 7 to 9')).toMatchObject([
+    { reason: `The database went back to ${day} 20:00 UTC and lacks events 7 to 9. ${until}` },
+  ])
+})
+
 test('each kind of ending certificate has its advice, and what has expired says since when', () => {
   const ends = (kind: 'kubernetes_ca' | 'talos_ca' | 'kubelet', on: string, reason: string) => ({
     kind,
@@ -389,89 +342,6 @@ test('each kind of ending certificate has its advice, and what has expired says 
   expect(found!.reason).toBe(
     `Certificates have expired since 2020-01-05: Kubelet of web-1. ${restart}. Certificates expire on 2027-12-01: Kubelet of web-1. ${restart}. Certificates expire on 2027-12-02: Authority of the Talos API, Authority of the Kubernetes API. Rotate it.`,
   )
-})
-
-const seen = (more: Partial<Observed> = {}): Observed => ({
-  etcd: ['a', 'b', 'c'].map((name) => member(name)),
-  api_servers: ['a', 'b', 'c'].map((name) => part(name)),
-  missing_disks: [],
-  ...more,
-})
-const part = (name: string, ill: string | null = null) => ({
-  node_id: name,
-  name,
-  ill,
-  misses: ill === null ? 0 : 2,
-})
-const member = (name: string, more: Partial<Observed['etcd'][number]> = {}) => ({
-  ...part(name),
-  size_bytes: 50 * 1024 ** 2,
-  alarms: [],
-  ...more,
-})
-const about = (observed: Observed, more: Partial<ClusterCondition> = {}, near = around()) =>
-  judgeCluster(cluster({ observed, ...more }), near).map((one) => [one.kind, one.reason])
-
-test('a full etcd, one that fills up and one with different data are findings of their own', () => {
-  const etcd = (...all: Observed['etcd'][number][]) => about(seen({ etcd: all }))
-  expect(etcd(member('a', { alarms: ['nospace'] }), member('b', { alarms: ['nospace'] }))).toEqual([
-    [
-      'cluster_etcd_full',
-      'etcd is full and refuses writes (alarm NOSPACE of a and b). A defragmentation frees unused space and clears the alarm.',
-    ],
-  ])
-  expect(etcd(member('a', { size_bytes: 1.7 * 1024 ** 3 }))).toEqual([
-    [
-      'cluster_etcd_filling',
-      'The database of a has 1.7 GiB. At 2.0 GiB etcd refuses writes, unless its quota-backend-bytes is larger.',
-    ],
-  ])
-  // A larger quota is set.
-  expect(etcd(member('a', { size_bytes: 3 * 1024 ** 3 }))).toEqual([])
-  expect(etcd(member('a', { alarms: ['corrupt', 'nospace'] })).map(([kind]) => kind)).toEqual([
-    'cluster_etcd_corrupt',
-  ])
-})
-
-test('one API server or one member of etcd that is not well is a finding, unless its server is silent', () => {
-  const ill = seen({
-    etcd: [member('a'), member('b', part('b', 'etcd is Failed')), member('c')],
-    api_servers: [part('a'), part('b', 'connection refused'), part('c')],
-  })
-  expect(about(ill)).toEqual([
-    ['cluster_etcd_member_ill', '2 of 3 members of etcd are healthy. b: etcd is Failed.'],
-    ['cluster_api_server_down', 'The API server of b is not ready: connection refused.'],
-  ])
-  const [silence] = judged([silent('b', '21:38:00')])
-  expect(about(ill, {}, around({ silent: new Map([['b', silence!]]) }))).toEqual([])
-  // A silent member is not healthy either, so that two of three are gone.
-  expect(about(ill, {}, around({ silent: new Map([['c', silence!]]) }))[0]).toEqual([
-    'cluster_etcd_member_ill',
-    '1 of 3 members of etcd is healthy. b: etcd is Failed. c does not answer.',
-  ])
-  // What the watch over the cluster says of its API servers is said once.
-  const problem = { kind: 'api_server', since: at('21:39:00') } as const
-  expect(about(ill, { problem, reason: 'kube-apiserver of b crashes' })).toEqual([
-    ['cluster_api_server_down', 'kube-apiserver of b crashes.'],
-    ['cluster_etcd_member_ill', '2 of 3 members of etcd are healthy. b: etcd is Failed.'],
-  ])
-  const once = { ...part('b', 'connection refused'), misses: 1 }
-  expect(about(seen({ api_servers: [once] }))).toEqual([])
-})
-
-test('a disk of a cluster that is gone is a finding about its server', () => {
-  const [lost] = judgeCluster(
-    cluster({
-      observed: seen({ missing_disks: [{ node_id: 'b', name: 'b', device: '/dev/sdb' }] }),
-    }),
-    around(),
-  )
-  expect(lost).toMatchObject({
-    kind: 'server_disk_missing',
-    object: { kind: 'server', id: 'b', name: 'b' },
-    cluster: { name: 'web' },
-    reason: '/dev/sdb of the server is gone: it broke or was taken out.',
-  })
 })
 
 test('a cluster whose subnets have no free address is a finding', () => {

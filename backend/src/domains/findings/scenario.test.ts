@@ -20,7 +20,7 @@ import { serverGet, serverList } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { whenFileIsOver } from '../../testing/ending.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
-import { type Machine, observing } from './testing.ts'
+import { type Machine, observing } from './testing/observing.ts'
 
 const settings = { STEELYARD_ALERT_NETWORKS: '127.0.0.0/8' }
 const backend = await startBackend({ environment: settings })

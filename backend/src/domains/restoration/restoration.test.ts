@@ -137,14 +137,25 @@ beforeAll(async () => {
 
 const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
 const held = async () => (await admin.call(restorationGet)).answer!
+const findings = async () => {
+  await restored.domains.findings.judge()
+  return (await admin.call(findingList, { query: { cluster: ready.cluster.name } })).answer!.items
+}
 
 test('what was wrong with a cluster at the time of the backup is no finding after the restore', async () => {
   const observed = ['cluster_api_server_down', 'cluster_nodes_not_ready', 'server_disk_missing']
   expect(wrong).toEqual(expect.arrayContaining(observed))
-  await restored.domains.findings.judge()
-  const { items } = (await admin.call(findingList, { query: { cluster: ready.cluster.name } }))
-    .answer!
-  expect(items.filter(({ kind }) => observed.includes(kind))).toEqual([])
+  expect((await findings()).filter(({ kind }) => observed.includes(kind))).toEqual([])
+})
+
+test('a held cluster is a finding, so that the channels tell of it', async () => {
+  expect((await findings()).find(({ kind }) => kind === 'cluster_held')).toMatchObject({
+    severity: 'attention',
+    reason: expect.stringMatching(
+      /^The database was restored from a backup of .*\. Nothing is sent to its servers until/,
+    ) as string,
+    remedies: [{ action: 'resume', call: `POST /v1/clusters/${ready.cluster.id}/resume` }],
+  })
 })
 
 test('a cluster that is held after a restore can be resumed only after its servers were contacted', async () => {
@@ -325,6 +336,7 @@ test('a held cluster without operations can be resumed; its pools are then corre
     (names) => names.length === 1,
   )
   expect(await held()).toEqual({ restored: null, clusters: [], operations: [] })
+  expect((await findings()).filter(({ kind }) => kind === 'cluster_held')).toEqual([])
   await restored.publish()
   const { items } = (await admin.call(auditList, { query: { q: 'resumed' } })).answer!
   expect(items.map((e) => e.action)).toEqual(['cluster.resumed', 'cluster.resumed'])

@@ -62,6 +62,8 @@ const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = 
   pools: ({ cluster }) => paths.assignSubnets({ cluster }),
   replace: ({ id, cluster }) => paths.changeCluster(cluster, 'replace', { server: id }),
   restore: ({ cluster }) => paths.changeCluster(cluster, 'restore'),
+  // Every page has the held clusters at its top, with what resumes them.
+  resume: ({ cluster }) => paths.cluster(cluster),
   secrets: ({ cluster }) => paths.cluster(cluster),
   server: ({ id }) => paths.server(id),
   servers: ({ finding }) =>

@@ -13,6 +13,7 @@ export async function clusterConditions(
   const rows = await store.standing(on)
   if (rows.length === 0) return []
   const controlPlanes = Map.groupBy(await store.etcdMembers(on), (m) => m.cluster_id)
+  const held = new Map((await store.held(on)).map(({ id, ...restored }) => [id, restored]))
   const troubles = Map.groupBy(await failingActions(on, { engine }), (f) => f.id)
   return rows.map((row) => ({
     id: row.id,
@@ -34,6 +35,7 @@ export async function clusterConditions(
       row.locked_out === null
         ? null
         : { reason: lockedOutSentences[row.locked_out], since: row.locked_out_since },
+    held: held.get(row.id) ?? null,
     certificates: row.certificates_ending ?? [],
     troubles: (troubles.get(row.id) ?? []).map((t) => t.trouble.message),
     control_planes: (controlPlanes.get(row.id) ?? []).map((m) => m.node_id),

@@ -56,3 +56,13 @@ export const etcdMembers = (on: On) =>
     .where('released_at', 'is', null)
     .where('etcd_at', 'is not', null)
     .execute()
+
+/** The clusters that are held, and the restore since which they are. */
+export const held = (on: On) =>
+  on
+    .selectFrom('hold')
+    .innerJoin('restoration', (join) => join.onTrue())
+    .select(['hold.id', 'restored_at', 'backup_made_at', 'missing'])
+    .where('hold.kind', '=', 'cluster')
+    .whereRef('hold.subject', '=', 'hold.id')
+    .execute()

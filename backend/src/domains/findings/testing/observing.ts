@@ -5,12 +5,12 @@
  * unreachable Kubernetes API are written as their reconcilers write them.
  */
 import { randomUUID } from 'node:crypto'
-import type { Observed } from '../../db/columns.ts'
-import { inTransaction } from '../../db/db.ts'
-import type { Backend } from '../../testing/backend.ts'
-import { observedOf } from '../clusters/health/observed.ts'
-import { noteObserved } from '../clusters/health/store.ts'
-import { buildCluster, buildServer } from '../servers/testing.ts'
+import type { Observed } from '../../../db/columns.ts'
+import { inTransaction } from '../../../db/db.ts'
+import type { Backend } from '../../../testing/backend.ts'
+import { observedOf } from '../../clusters/health/observed.ts'
+import { noteObserved } from '../../clusters/health/store.ts'
+import { buildCluster, buildServer } from '../../servers/testing.ts'
 
 export interface Machine {
   readonly id: string
