@@ -5,13 +5,8 @@
  * its change or not at all.
  */
 import { sql } from 'kysely'
-import type { HistoryKind } from '#contract/history/kind-names.ts'
-import {
-  historyKinds,
-  type HistoryObject,
-  type HistoryValues,
-  kindsOfState,
-} from '#contract/history/kinds.ts'
+import type { HistoryKind, HistoryObject } from '#contract/history/kind-names.ts'
+import { historyKinds, type HistoryValues, kindsOfState } from '#contract/history/kinds.ts'
 import { atCommit, type Tx } from './db/db.ts'
 import { type Caller, callerName, system } from './http/caller.ts'
 

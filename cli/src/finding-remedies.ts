@@ -13,7 +13,9 @@ interface Of {
 
 /** What follows `steelyard`. Words in capitals are chosen by the user. */
 const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
+  backups: () => 'backup list',
   certificates: ({ cluster }) => `cluster certificates ${cluster}`,
+  channels: () => 'channel list',
   confirm: ({ name }) => `server confirm ${name}`,
   defragment: ({ cluster }) => `cluster defragment ${cluster}`,
   drift: ({ name }) => `server drift ${name}`,

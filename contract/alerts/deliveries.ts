@@ -75,12 +75,13 @@ const deliveries = list<Delivery>()({
 export const deliveryList = listOperation(deliveries, Delivery, {
   name: 'deliveryList',
   summary:
-    'Messages to channels, the newest first. They are kept for 30 days. Messages about servers, clusters or datacenters that the caller may not read are left out.',
+    'Messages to channels, the newest first. They are kept for 30 days. Messages only about objects that the caller may not read are left out.',
   path: '/v1/deliveries',
   scope: 'clusters:read',
 })
 export const deliveryGet = operation('deliveryGet', 'GET /v1/deliveries/{id}', 'clusters:read', {
-  summary: 'One message, with each attempt to send it.',
+  summary:
+    'One message, with each attempt to send it. Its text leaves out objects that the caller may not read.',
   params: byId,
   answer: z.extend(Delivery, {
     /** The message as plain text. */

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { MaintenanceWindow, windowText } from '../clusters/changes/window.ts'
 import { isOpen, nextOpening } from '../clusters/changes/window-times.ts'
 import type { Finding } from '../findings/findings.ts'
-import { type FindingObject, findingObjects } from '../findings/kinds.ts'
+import { type FindingObject, findingObjects, silencedAlone } from '../findings/kinds.ts'
 import { list } from '../list.ts'
 import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -107,7 +107,9 @@ export const isAbout = (
   silence: SilenceTerms,
   finding: Pick<Finding, 'severity' | 'kind' | 'cluster' | 'datacenter' | 'object'>,
 ): boolean =>
-  (silence.object === null || silence.object.id === finding.object.id) && matches(silence, finding)
+  (silence.object === null
+    ? !silencedAlone.includes(finding.object.kind)
+    : silence.object.id === finding.object.id) && matches(silence, finding)
 
 export const stateOf = (silence: SilenceTimes, at: Date): Silence['state'] =>
   Date.parse(silence.ends_at) <= at.getTime()
@@ -182,7 +184,8 @@ export const words: Words = {
   },
   fields: {
     'silenceCreate.note': 'Why they are silenced.',
-    'silenceCreate.object': 'The server, cluster or datacenter whose findings are silenced.',
+    'silenceCreate.object':
+      'The server, cluster, datacenter or channel, or the installation, whose findings are silenced. Findings of channels and of the installation are silenced only so.',
     'silenceCreate.starts_at': 'When it begins; by default now.',
     ends_at: 'When it ends.',
     repeats: 'Weekly times between start and end in which it silences; by default all the time.',

@@ -1,6 +1,6 @@
 /**
- * Findings: what is wrong with servers, clusters and datacenters, since when, why, and what mends
- * it. Steelyard judges each object from all that it knows; nothing else computes a state of health.
+ * Findings: what is wrong with servers, clusters, datacenters, channels and Steelyard itself, since
+ * when, why, and what mends it. Steelyard judges each object from all that it knows; nothing else computes a state of health.
  */
 import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
@@ -98,7 +98,7 @@ const findings = list<Finding>()({
     kind: { label: 'Finding', help: 'Only findings of this kind', choices: titles },
     object: {
       label: 'Of',
-      help: 'Only findings of the server, cluster or datacenter with this id',
+      help: 'Only findings of the server, cluster, datacenter or channel with this id, or of the installation',
       schema: z.uuid(),
       placeholder: 'ID',
     },
@@ -125,7 +125,7 @@ const findings = list<Finding>()({
 export const findingList = listOperation(findings, Finding, {
   name: 'findingList',
   summary:
-    'What is wrong with servers, clusters and datacenters, the worst first. Lists only findings of objects that the caller may read, and only open ones unless `ended` asks for the past.',
+    'What is wrong with servers, clusters, datacenters, channels and Steelyard itself, the worst first. Lists only findings of objects that the caller may read, and only open ones unless `ended` asks for the past.',
   path: '/v1/findings',
   scope: 'signed_in',
 })
@@ -180,7 +180,7 @@ export const words: Words = {
     Affected: [Affected, 'A server that a finding about several servers concerns.'],
     Finding: [
       Finding,
-      'What is wrong with a server, a cluster or a datacenter: since when, why, and what mends it.',
+      'What is wrong with a server, a cluster, a datacenter, a channel or Steelyard itself: since when, why, and what mends it.',
     ],
     StoppedUpgrade: [StoppedUpgrade, 'An upgrade of a cluster that stopped half way.'],
     WorstFinding: [WorstFinding, 'The worst open finding of an object.'],
@@ -189,7 +189,8 @@ export const words: Words = {
     note: 'What is being done about it.',
     'findingList.kind': 'Only findings of this kind.',
     'findingList.cluster': 'Only findings of this cluster and its servers, by name or id.',
-    'findingList.object': 'Only findings of the server, cluster or datacenter with this id.',
+    'findingList.object':
+      'Only findings of the server, cluster, datacenter or channel with this id, or of the installation.',
     ended: 'Only findings that have ended (`true`), or that are open (`false`, the default).',
     severity: 'Only findings of this severity.',
   },

@@ -1,6 +1,6 @@
 /**
- * The kinds of findings: what can be wrong with a server, a cluster or a datacenter. One table with
- * the severity, the words of each kind and what mends it.
+ * The kinds of findings: what can be wrong with a server, a cluster, a datacenter, a channel or
+ * Steelyard itself. One table with the severity, the words of each kind and what mends it.
  */
 
 /**
@@ -15,15 +15,25 @@ export const findingObjects = {
   server: { read: 'servers:read', write: 'servers:write' },
   cluster: { read: 'clusters:read', write: 'clusters:write' },
   datacenter: { read: 'datacenters:read', write: 'datacenters:write' },
+  channel: { read: 'clusters:read', write: 'users:manage' },
+  /** Steelyard itself. */
+  installation: { read: 'users:manage', write: 'users:manage' },
 } as const
 export type FindingObject = keyof typeof findingObjects
+
+/** Of these objects a finding is silenced only by its object: who silences others may not do it. */
+export const silencedAlone = (Object.keys(findingObjects) as FindingObject[]).filter(
+  (object) => findingObjects[object].write === 'users:manage',
+)
 
 /**
  * What a remedy does or opens. Clients know the page or the command of each (`console`:
  * `layout/findings/`, `cli`: `finding-remedies.ts`).
  */
 export const remedyActions = [
+  'backups',
   'certificates',
+  'channels',
   'confirm',
   'defragment',
   'drift',
@@ -53,6 +63,8 @@ interface Remedy {
   readonly action: RemedyAction
   readonly call: string
 }
+
+const backups: Remedy = { title: 'Open the backups', action: 'backups', call: 'GET /v1/backups' }
 
 interface Kind {
   readonly object: FindingObject
@@ -227,6 +239,27 @@ export const findingKinds = {
       { title: 'Check and resume it', action: 'resume', call: 'POST /v1/clusters/{id}/resume' },
     ],
   },
+  installation_backup_failed: {
+    object: 'installation',
+    severity: 'attention',
+    word: 'Backup failed',
+    title: 'Backup of Steelyard failed',
+    remedies: [backups],
+  },
+  installation_backup_overdue: {
+    object: 'installation',
+    severity: 'attention',
+    word: 'No backup',
+    title: 'Backup of Steelyard overdue',
+    remedies: [backups],
+  },
+  channel_fails: {
+    object: 'channel',
+    severity: 'attention',
+    word: 'Channel fails',
+    title: 'Messages not delivered',
+    remedies: [{ title: 'Open the channels', action: 'channels', call: 'GET /v1/channels' }],
+  },
   cluster_upgrade_stopped: {
     object: 'cluster',
     severity: 'attention',
@@ -379,6 +412,6 @@ const titlesOf = (isShown: (of: FindingObject) => boolean) =>
     ),
   ) as Readonly<Record<FindingKind, string>>
 /** The titles of the kinds that a server shows: its own, and those about several servers. */
-export const serverFindingTitles = titlesOf((of) => of !== 'cluster')
+export const serverFindingTitles = titlesOf((of) => of === 'server' || of === 'datacenter')
 /** The titles of the kinds that a cluster shows. */
 export const clusterFindingTitles = titlesOf((of) => of === 'cluster')

@@ -1,10 +1,7 @@
 /** What happened in a period, in short: entries of the history, counted by kind and outcome. */
 import * as z from 'zod/mini'
-import { type FindingObject, findingObjects } from '../findings/kinds.ts'
 import { time } from '../page.ts'
-import { kindsOfHistory } from './kind-names.ts'
-
-const objects = Object.keys(findingObjects) as FindingObject[]
+import { historyObjects, kindsOfHistory } from './kind-names.ts'
 
 export const HistoryDigest = z.object({
   since: time,
@@ -23,7 +20,7 @@ export const HistoryDigest = z.object({
       outcomes: z.array(z.object({ outcome: z.string(), entries: z.int() })),
       last: z.object({
         at: time,
-        object: z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() }),
+        object: z.object({ kind: z.enum(historyObjects), id: z.uuid(), name: z.string() }),
         message: z.string(),
       }),
     }),

@@ -3,15 +3,12 @@
  * in the transaction of each change, and never changed.
  */
 import * as z from 'zod/mini'
-import { type FindingObject, findingObjects } from '../findings/kinds.ts'
 import { list, meaningsOf, narrowingOf } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
 import { operationKinds } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
-import { type HistoryKind, kindsOfHistory } from './kind-names.ts'
+import { historyObjects, type HistoryKind, kindsOfHistory } from './kind-names.ts'
 import { historyKinds } from './kinds.ts'
-
-const objects = Object.keys(findingObjects) as FindingObject[]
 
 /** Who made a change: a person, a program with an API token, or Steelyard itself. */
 const actors = ['user', 'token', 'steelyard'] as const
@@ -20,7 +17,7 @@ export const HistoryEntry = z.object({
   id: z.int(),
   at: time,
   kind: z.enum(kindsOfHistory),
-  object: z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() }),
+  object: z.object({ kind: z.enum(historyObjects), id: z.uuid(), name: z.string() }),
   /** The cluster that the object was, or belonged to. */
   cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
   /** What happened, in words. */

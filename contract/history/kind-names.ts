@@ -40,3 +40,7 @@ export const kindsOfHistory = [
   'restored',
 ] as const
 export type HistoryKind = (typeof kindsOfHistory)[number]
+
+/** Kinds of objects with a history, each with the scope that reads it (`findingObjects`). */
+export const historyObjects = ['server', 'cluster', 'datacenter'] as const
+export type HistoryObject = (typeof historyObjects)[number]

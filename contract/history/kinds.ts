@@ -3,19 +3,15 @@
  * table with the words of each kind, and the state that the entries record: from them alone the
  * state of every server and cluster at any time can be computed.
  */
-import type { FindingObject } from '../findings/kinds.ts'
 import { findingKinds } from '../findings/kinds.ts'
 import { kindTitles, type OperationKind } from '../operations.ts'
 import { changedLabels } from '../labels/changed.ts'
 import type { Labels } from '../labels/selector.ts'
 import { stageSaid } from '../servers/server.ts'
-import type { HistoryKind } from './kind-names.ts'
+import type { HistoryKind, HistoryObject } from './kind-names.ts'
 
 /** Values before or after a change, by field. Never a secret. */
 export type HistoryValues = Readonly<Record<string, unknown>>
-
-/** Kinds of objects with a history, each with the scope that reads it (`findingObjects`). */
-export type HistoryObject = FindingObject
 
 /** What is known of a server at one time. Null: unknown, or none. */
 export interface ServerState {

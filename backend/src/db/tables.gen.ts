@@ -395,7 +395,7 @@ export interface Tables {
     id: Generated<string>
     kind: string
     severity: 'down' | 'degraded' | 'attention'
-    object_kind: 'server' | 'cluster' | 'datacenter'
+    object_kind: 'server' | 'cluster' | 'datacenter' | 'channel' | 'installation'
     object_id: string
     object_name: string
     cluster_id: string | null
@@ -906,7 +906,7 @@ export interface Tables {
     kinds: string[]
     datacenter_ids: string[]
     cluster_ids: string[]
-    object_kind: 'server' | 'cluster' | 'datacenter' | null
+    object_kind: 'server' | 'cluster' | 'datacenter' | 'channel' | 'installation' | null
     object_id: string | null
     object_name: string | null
     starts_at: Date

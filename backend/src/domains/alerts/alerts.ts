@@ -95,9 +95,9 @@ export function alerts(
       )
       on(silenceList, ({ query }) => rules.silences(query))
       on(silenceGet, ({ params }) => rules.silence(params.id))
-      on(silenceCreate, ({ caller, body }) => rules.silenceFor(caller, body))
+      on(silenceCreate, ({ caller, body }) => rules.silenceFor(signedIn(caller), body))
       on(silenceRemove, ({ caller, params, ifMatch }) =>
-        rules.endSilence(caller, params.id, ifMatch).then(() => undefined),
+        rules.endSilence(signedIn(caller), params.id, ifMatch).then(() => undefined),
       )
       on(deliveryList, ({ caller, query }) => messages.list(signedIn(caller), query))
       on(deliveryGet, ({ caller, params }) => messages.get(signedIn(caller), params.id))

@@ -3,7 +3,12 @@ import type { SilenceTerms } from '#contract/alerts/silences.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 
-export { channelCondition, channelsSaid } from './channel-trouble.ts'
+export {
+  type ChannelCondition,
+  channelCondition,
+  channelsSaid,
+  channelTroubles,
+} from './channel-trouble.ts'
 
 /** The queue whose one object decides what is sent. */
 export const alertQueue = 'alerts'

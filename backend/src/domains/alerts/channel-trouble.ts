@@ -1,24 +1,31 @@
 /**
- * What is said of channels whose last message did not arrive. It can't be a finding alone: the
- * channel that fails is perhaps the only one, and nobody would be told.
+ * What is said of channels whose last message did not arrive. It is a finding, which other channels
+ * tell. The channel that fails is perhaps the only one, so `doctor` and a metric say it too.
  */
 import { counted, minuteOf, someOf } from '#contract/words.ts'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import * as store from './store.ts'
 
+/** A channel that fails for less time, in ms, is no finding: its receiver may be restarting. */
+const briefMs = 15 * 60_000
+
 interface ChannelTrouble {
+  readonly id: string
   readonly name: string
   readonly problem: string
   readonly since: Date
 }
 
 /** The channels that are not paused, and those of them that fail, the longest first. */
-export async function channelCondition(
-  db: Db,
-): Promise<{ readonly total: number; readonly failing: readonly ChannelTrouble[] }> {
-  const all = (await store.channels(db)).filter((channel) => !channel.paused)
-  const failing = all.flatMap(({ name, problem, problem_since: since }) =>
-    problem === null || since === null ? [] : [{ name, problem, since }],
+export interface ChannelCondition {
+  readonly total: number
+  readonly failing: readonly ChannelTrouble[]
+}
+
+export async function channelCondition(on: Db | Tx): Promise<ChannelCondition> {
+  const all = (await store.channels(on)).filter((channel) => !channel.paused)
+  const failing = all.flatMap(({ id, name, problem, problem_since: since }) =>
+    problem === null || since === null ? [] : [{ id, name, problem, since }],
   )
   return {
     total: all.length,
@@ -27,7 +34,7 @@ export async function channelCondition(
 }
 
 /** The same in a sentence; null if there is no channel. */
-export function channelsSaid({ total, failing }: Awaited<ReturnType<typeof channelCondition>>): {
+export function channelsSaid({ total, failing }: ChannelCondition): {
   readonly isWell: boolean
   readonly text: string
 } | null {
@@ -40,3 +47,12 @@ export function channelsSaid({ total, failing }: Awaited<ReturnType<typeof chann
     text: `${failing.length} of ${counted(total, 'channel')} ${failing.length === 1 ? 'does' : 'do'} not deliver: ${someOf(failing.map(({ name }) => name))}. ${first.name} since ${minuteOf(first.since)}: ${first.problem.replace(/\.$/, '')}`,
   }
 }
+
+/**
+ * The channels that fail for so long that they are findings. Pure.
+ * @param now ms since 1970
+ */
+export const channelTroubles = (
+  { failing }: ChannelCondition,
+  now: number,
+): readonly ChannelTrouble[] => failing.filter(({ since }) => now - since.getTime() > briefMs)

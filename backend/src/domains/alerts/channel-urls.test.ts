@@ -2,6 +2,7 @@
  * The URL of a channel, which may contain a token, what a receiver repeats of it, and who reads
  * messages.
  */
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import { deliveryGet, deliveryList, deliveryRetry } from '#contract/alerts/deliv
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { whenFileIsOver } from '../../testing/ending.ts'
+import type { Item } from './message.ts'
 
 const receiver = createServer((request, response) => {
   response.writeHead(404).end(`Cannot POST ${request.url}`)
@@ -48,9 +50,9 @@ test('only admins see the path and query of a URL, which nobody finds by a searc
   })
 })
 
-test('a token reads and finds messages only about objects that it may read', async () => {
+test('a message is read without what the reader may not see, and hidden if nothing is left', async () => {
   const at = new Date(backend.clock.now())
-  const made = async (subject: string, items: readonly { object: { kind: string } }[]) => {
+  const made = async (subject: string, items: readonly Item[]) => {
     const content = JSON.stringify({ test: items.length === 0, items, more: 0 })
     const ended = { arrived: true, created_at: at, ended_at: at, expires_at: at }
     return backend.platform.db
@@ -59,10 +61,26 @@ test('a token reads and finds messages only about objects that it may read', asy
       .returning('id')
       .executeTakeFirstOrThrow()
   }
-  const of = (kind: string) => ({ object: { kind } })
+  const of = (kind: 'cluster' | 'server', name: string): Item => ({
+    event: 'began',
+    id: randomUUID(),
+    kind: kind === 'cluster' ? 'cluster_api_down' : 'server_unreachable',
+    severity: 'down',
+    object: { kind, id: randomUUID(), name },
+    cluster: null,
+    datacenter: null,
+    since: at.toISOString(),
+    reason: 'No answer.',
+    remedies: [],
+    affected: null,
+    caused_by: null,
+    ended_at: null,
+    count: 1,
+  })
   const trial = await made('message: test', [])
-  await made('message: web', [of('cluster')])
-  const mixed = await made('message: web and rack-1', [of('cluster'), of('server')])
+  await made('message: web', [of('cluster', 'web')])
+  const mixed = await made('message: 2 findings', [of('cluster', 'web'), of('server', 'rack-1')])
+  const hidden = await made('message: rack-1', [of('server', 'rack-1')])
   const { token } = (
     await admin.call(apiTokenCreate, {
       body: { name: 'few', scopes: ['clusters:read', 'users:manage'] },
@@ -72,14 +90,17 @@ test('a token reads and finds messages only about objects that it may read', asy
   const list = { query: { q: 'message:', channel: 'on-call' } }
   const found = await backend.call(deliveryList, list, few)
   expect(found.answer!.items.map((d) => d.subject).toSorted()).toEqual([
+    'message: 2 findings',
     'message: test',
     'message: web',
   ])
-  expect(found.answer!.total).toBe(2)
-  const get = async (id: string) =>
-    (await backend.call(deliveryGet, { params: { id } }, few)).status
-  expect([await get(trial.id), await get(mixed.id)]).toEqual([200, 404])
-  const again = await backend.call(deliveryRetry, { params: { id: mixed.id } }, few)
+  expect(found.answer!.total).toBe(3)
+  const get = (id: string) => backend.call(deliveryGet, { params: { id } }, few)
+  expect([(await get(trial.id)).status, (await get(hidden.id)).status]).toEqual([200, 404])
+  const { text } = (await get(mixed.id)).answer!
+  expect(text).toContain('Down: web: Kubernetes API down')
+  expect(text).not.toContain('rack-1')
+  const again = await backend.call(deliveryRetry, { params: { id: hidden.id } }, few)
   expect(again.problem).toMatchObject({ code: 'not_found' })
-  expect((await admin.call(deliveryList, list)).answer!.total).toBe(3)
+  expect((await admin.call(deliveryList, list)).answer!.total).toBe(4)
 })

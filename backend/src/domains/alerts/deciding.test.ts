@@ -266,6 +266,14 @@ test('a rule waits as long as it says, and goes to its channels only', () => {
   expect(paused.messages).toEqual([])
 })
 
+test('a channel is not told of itself, because that would arrive when it is no longer so', () => {
+  const [channel, other] = [channelOf(), channelOf()]
+  const object = { kind: 'channel', id: channel.id, name: 'office' } as const
+  const finding = findingOf({ kind: 'channel_fails', object, cluster: null })
+  for (const one of [channel, other]) run(one, [0, hour], () => [finding])
+  expect([channel, other].map((one) => one.messages.length)).toEqual([0, 1])
+})
+
 test('of two rules that match, the first one counts, and a finding is sent once', () => {
   const channel = channelOf()
   const rules = [ruleOf({ wait_minutes: 30 }), ruleOf({ wait_minutes: 5 })]

@@ -146,7 +146,8 @@ export function decide(
   const over: string[] = []
   const again: Date[] = []
   const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
-  for (const finding of findings) {
+  // A channel gets nothing about itself: it would arrive when it is no longer so.
+  for (const finding of findings.filter((one) => one.object.id !== channel.id)) {
     const before = channel.told.get(finding.id)
     const told = before?.ended_at === null ? before : undefined
     if (finding.ended_at !== null) {

@@ -31,18 +31,26 @@ const present = (row: store.DeliveryRow): Delivery => ({
   ended_at: row.ended_at?.toISOString() ?? null,
 })
 
-/** Kinds of objects that the caller may not read, so neither the messages about them. */
+/** Kinds of objects that the caller may not read, so neither what messages say of them. */
 const hiddenFrom = ({ scopes }: UserCaller): FindingObject[] =>
   (Object.keys(findingObjects) as FindingObject[]).filter(
     (object) => !permits(scopes, findingObjects[object].read).ok,
   )
 
-/** @throws Problem not_found also if the message is about an object that the caller may not read */
-function existing(caller: UserCaller, row: store.DeliveryRow | undefined): store.DeliveryRow {
+/**
+ * The message with the findings that the caller may read.
+ * @throws Problem not_found also if it has only others
+ */
+function existing(
+  caller: UserCaller,
+  row: store.DeliveryRow | undefined,
+): { readonly row: store.DeliveryRow; readonly content: Content } {
   const hidden = hiddenFrom(caller)
-  if (!row || (row.content as Content).items.some(({ object }) => hidden.includes(object.kind)))
+  const content = row?.content as Content | undefined
+  const items = content?.items.filter(({ object }) => !hidden.includes(object.kind))
+  if (!row || !content || !items || (items.length === 0 && content.items.length > 0))
     throw new Problem('not_found', 'There is no such message')
-  return row
+  return { row, content: { ...content, items } }
 }
 
 export const deliveries = ({
@@ -61,11 +69,11 @@ export const deliveries = ({
   },
 
   async get(caller: UserCaller, id: string): Promise<Answer<typeof deliveryGet>> {
-    const row = existing(caller, await store.find(db, id))
+    const { row, content } = existing(caller, await store.find(db, id))
     const tries = await store.attemptsOf(db, id)
     return {
       ...present(row),
-      text: textOf(row.content as Content, config.publicUrl),
+      text: textOf(content, config.publicUrl),
       tries: tries.map(({ delivery_id: _id, at, ...rest }) => ({ ...rest, at: at.toISOString() })),
     }
   },
@@ -73,7 +81,7 @@ export const deliveries = ({
   /** @throws Problem not_found, transition_refused */
   again: (caller: UserCaller, id: string): Promise<Delivery> =>
     inTransaction(db, async (tx) => {
-      const row = existing(caller, await store.lock(tx, id))
+      const { row } = existing(caller, await store.lock(tx, id))
       demand(canSendAgain(present(row)), 'transition_refused')
       const at = new Date(clock.now())
       const expires_at = new Date(at.getTime() + keepTryingMs)

@@ -28,8 +28,11 @@ test('a message leads to what it is about: of a datacenter, to its silent server
       .trimEnd()
       .split('\n')
       .at(-1)
-  const page = 'https://steelyard.example.com/infra'
+  const own = 'https://steelyard.example.com'
+  const page = `${own}/infra`
   expect(text('datacenter', 'DE-FRA-1')).toBe(`${page}/servers?datacenter=DE-FRA-1&reachable=false`)
   expect(text('cluster', 'web')).toBe(`${page}/clusters/${id}`)
   expect(text('server', 'a')).toBe(`${page}/servers/${id}`)
+  expect(text('channel', 'office')).toBe(`${own}/alerts/channels`)
+  expect(text('installation', 'Steelyard')).toBe(`${own}/admin/backups`)
 })

@@ -1,6 +1,11 @@
 /** Messages: what is stored of one, and its forms as text, CloudEvent and alerts of Alertmanager. */
 import type { Finding } from '#contract/findings/findings.ts'
-import { findingKinds, findingSeverities, type FindingSeverity } from '#contract/findings/kinds.ts'
+import {
+  findingKinds,
+  type FindingObject,
+  findingSeverities,
+  type FindingSeverity,
+} from '#contract/findings/kinds.ts'
 import { counted } from '#contract/words.ts'
 import type { Event } from './deciding.ts'
 
@@ -110,13 +115,19 @@ export function subjectOf({ test, items, more }: Content): string {
 
 const minute = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
-/** The page of the object in the console; of a datacenter, its servers that are silent. */
-const urlOf = ({ object }: Item, origin: string): string =>
-  object.kind === 'server'
-    ? `${origin}/infra/servers/${object.id}`
-    : object.kind === 'cluster'
-      ? `${origin}/infra/clusters/${object.id}`
-      : `${origin}/infra/servers?datacenter=${encodeURIComponent(object.name)}&reachable=false`
+/**
+ * The page of the object in the console; of a datacenter, its servers that are silent; of Steelyard
+ * itself, its backups.
+ */
+const pagesOf: Readonly<Record<FindingObject, (item: Item) => string>> = {
+  server: ({ object }) => `/infra/servers/${object.id}`,
+  cluster: ({ object }) => `/infra/clusters/${object.id}`,
+  datacenter: ({ object }) =>
+    `/infra/servers?datacenter=${encodeURIComponent(object.name)}&reachable=false`,
+  channel: () => '/alerts/channels',
+  installation: () => '/admin/backups',
+}
+const urlOf = (item: Item, origin: string): string => `${origin}${pagesOf[item.object.kind](item)}`
 
 /** The message as plain text, for people. `origin`: the public URL of Steelyard. */
 export function textOf({ test, items, more }: Content, origin: string): string {

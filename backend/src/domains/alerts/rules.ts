@@ -18,17 +18,20 @@ import {
   wrongLength,
 } from '#contract/alerts/silences.ts'
 import { Problem } from '#contract/errors.ts'
-import type { FindingObject } from '#contract/findings/kinds.ts'
+import { type FindingObject, findingObjects } from '#contract/findings/kinds.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { permits } from '#contract/permissions.ts'
 import { type Db, inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
-import { type Caller, callerName } from '../../http/caller.ts'
+import { type Caller, callerName, type UserCaller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import { demandRoom } from '../../room.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
+import { installation } from '../findings/api.ts'
 import type { Servers } from '../servers/api.ts'
 import { wakeAlerts } from './api.ts'
 import * as store from './store.ts'
@@ -56,6 +59,10 @@ export const termsOf = (row: store.SilenceRow): SilenceTerms => ({
   starts_at: row.starts_at.toISOString(),
   ends_at: row.ends_at.toISOString(),
 })
+
+const demandMay = ({ scopes }: UserCaller, object: FindingObject | null): void => {
+  if (object !== null) demand(permits(scopes, findingObjects[object].write), 'forbidden')
+}
 
 export function rules({ db, clock, engine, record, datacenters, clusters, servers }: RuleParts) {
   const now = () => new Date(clock.now())
@@ -139,7 +146,11 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
         ? (await servers.forPlan(tx, [id]))[0]?.name
         : kind === 'cluster'
           ? (await clusters.find(tx, id))?.name
-          : (await datacenters.find(tx, id))?.code
+          : kind === 'datacenter'
+            ? (await datacenters.find(tx, id))?.code
+            : kind === 'channel'
+              ? (await store.findChannel(tx, id))?.name
+              : [await installation(tx)].find((one) => one.id === id)?.name
     if (name !== undefined) return name
     const why = `There is no such ${kind}`
     throw new Problem('invalid', why, { object: why })
@@ -238,11 +249,13 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
       return presentSilence(row, await namesOf(db, [row]))
     },
 
+    /** @throws Problem forbidden if the caller may not change the silenced object */
     silenceFor: (
-      caller: Caller,
+      caller: UserCaller,
       { object, starts_at, ends_at, repeats, ...asked }: NewSilence,
     ): Promise<Silence> =>
       inTransaction(db, async (tx) => {
+        demandMay(caller, object?.kind ?? null)
         await demandAll(tx, asked)
         const at = now()
         const [from, to] = [starts_at === undefined ? at : new Date(starts_at), new Date(ends_at)]
@@ -275,9 +288,11 @@ export function rules({ db, clock, engine, record, datacenters, clusters, server
         return made
       }),
 
-    endSilence: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
+    /** @throws Problem forbidden if the caller may not change the silenced object */
+    endSilence: (caller: UserCaller, id: string, ifMatch: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
         const row = existing(await store.lockSilence(tx, id), 'silence', ifMatch)
+        demandMay(caller, row.object_kind)
         const before = presentSilence(row, await namesOf(tx, [row]))
         await store.remove(tx, 'silence', id)
         await record(tx, caller, {

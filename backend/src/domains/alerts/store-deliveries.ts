@@ -29,20 +29,19 @@ const readers: SqlReaders<typeof deliveryList.list> = {
   tie: sql`id`,
 }
 
-/** @param hidden kinds of objects: messages with a finding about one of them are left out */
+/** @param hidden kinds of objects: messages only about these are left out */
 export const page = (
   db: Db,
   query: Input<typeof deliveryList>['query'],
   hidden: readonly FindingObject[],
 ) =>
   readPage(
-    hidden.reduce(
-      (from, kind) =>
-        from.where(
-          sql<boolean>`not content @> ${JSON.stringify({ items: [{ object: { kind } }] })}::jsonb`,
-        ),
-      db.selectFrom('delivery').selectAll(),
-    ),
+    db
+      .selectFrom('delivery')
+      .selectAll()
+      .where(
+        sql<boolean>`(content -> 'items' = '[]' or exists (select from jsonb_array_elements(content -> 'items') item where item -> 'object' ->> 'kind' <> all(${hidden}::text[])))`,
+      ),
     deliveryList.list,
     readers,
     query,

@@ -5,6 +5,8 @@ import type { Attention } from '#contract/overview.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
+export { installation } from './store.ts'
+
 /** A finding with the times at which it began within an hour, the last of them once more. */
 export interface StandingFinding extends Finding {
   readonly began_at: Date

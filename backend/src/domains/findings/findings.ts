@@ -1,5 +1,5 @@
 /**
- * Findings: what is wrong with servers, clusters and datacenters. Judged whenever something that
+ * Findings: what is wrong with servers, clusters, datacenters, channels and Steelyard itself. Judged whenever something that
  * they are judged from has changed, and at least every 15 s, because some begin by the time alone.
  */
 import {

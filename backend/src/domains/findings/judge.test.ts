@@ -128,7 +128,8 @@ test('a cluster that loses its majority has one finding, which names its cause',
 
 test('a snapshot that failed, and one that is overdue, are findings with the newest one', () => {
   const newest_at = at('03:12:00')
-  const schedule = { every_hours: 6, paused: false, created_at: at('00:00:00') }
+  const made = at('00:00:00')
+  const schedule = { every_hours: 6, paused: false, created_at: made, updated_at: made }
   const kinds = (snapshot: Around['snapshot'], more: Partial<ClusterCondition> = {}) =>
     judgeCluster(cluster(more), around({ snapshot })).map((one) => [one.kind, one.reason])
   expect(
@@ -152,6 +153,8 @@ test('a snapshot that failed, and one that is overdue, are findings with the new
     ],
   ])
   expect(kinds({ newest_at: at('12:00:00'), schedule, failure: null })).toEqual([])
+  const changed = { ...schedule, updated_at: at('12:00:00') }
+  expect(kinds({ newest_at, schedule: changed, failure: null })).toEqual([])
   // Without a schedule a snapshot of the last week is enough.
   const daysAgo = (days: number) => new Date(now - days * 86_400_000)
   const old = { ready_at: daysAgo(30) }

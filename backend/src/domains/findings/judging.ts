@@ -1,5 +1,5 @@
 /**
- * Judges servers and clusters, and stores what is found. One pass judges everything from memory and
+ * Judges servers, clusters and Steelyard itself, and stores what is found. One pass judges everything from memory and
  * a few queries, so its cost doesn't grow with a query per server. One process judges at a time
  * (advisory lock). A pass is level-triggered: it compares what is judged now with the open findings,
  * so a lost wake-up or a crash only delays it.
@@ -9,16 +9,17 @@ import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { wakeAlerts } from '../alerts/api.ts'
+import { channelCondition, wakeAlerts } from '../alerts/api.ts'
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Patches } from '../patches/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
-import { snapshotConditions } from '../snapshots/api.ts'
+import { backupCondition, snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { judgeDuplicates } from './judge-duplicates.ts'
+import { judgeInstallation } from './judge-installation.ts'
 import { judgeBehind, judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
 import { type Kept, shownOf } from './shown.ts'
@@ -83,6 +84,14 @@ export function judging(parts: FindingParts) {
       ...judgeServers(conditions, together, now),
       ...judgeDuplicates(conditions.duplicates),
       ...(await parts.patches.behind(tx)).map(judgeBehind),
+      ...judgeInstallation(
+        {
+          object: await store.installation(tx),
+          backups: await backupCondition(tx),
+          channels: await channelCondition(tx),
+        },
+        now,
+      ),
     ]
     const silent = new Map<string, Judged>()
     for (const one of found) {

@@ -30,7 +30,8 @@ export function shownOf(kept: ReadonlyMap<Judged, Kept>): {
         to.set(objectId, { id, kind, severity, since: at.toISOString(), reason })
     }
     if (upgrade) shown.upgrade.set(object.id, upgrade)
-    if (object.kind !== 'datacenter') show(shown[object.kind], object.id, since)
+    if (object.kind === 'server' || object.kind === 'cluster')
+      show(shown[object.kind], object.id, since)
     for (const server of affected) show(shown.server, server.id, server.since)
   }
   return shown

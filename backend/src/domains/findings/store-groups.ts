@@ -5,6 +5,7 @@ import {
   type FindingObject,
   type FindingSeverity,
   kindsOfFindings,
+  silencedAlone,
 } from '#contract/findings/kinds.ts'
 import type { Db } from '../../db/db.ts'
 
@@ -24,7 +25,7 @@ const standing = (
   return sql`select f.*, case when f.object_kind = 'server' then f.datacenter_id end as place,
       f.acknowledged_at is not null as is_acknowledged,
       exists (select from json_to_recordset(${JSON.stringify(terms)}) as s (severities text[], kinds text[], datacenter_ids uuid[], cluster_ids uuid[], object_id uuid)
-        where (s.object_id is null or s.object_id = f.object_id)
+        where (s.object_id = f.object_id or (s.object_id is null and f.object_kind <> all(${silencedAlone}::text[])))
           and (s.severities = '{}' or f.severity = any(s.severities))
           and (s.kinds = '{}' or f.kind = any(s.kinds))
           and (s.datacenter_ids = '{}' or f.datacenter_id = any(s.datacenter_ids))

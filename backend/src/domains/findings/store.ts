@@ -125,7 +125,7 @@ export async function insert(tx: Tx, row: Insertable<Tables['finding']>): Promis
     .values(row)
     .returningAll()
     .executeTakeFirstOrThrow()
-  happened(tx, past(inserted))
+  happened(tx, ...past(inserted))
   return inserted
 }
 
@@ -137,7 +137,7 @@ export async function update(
   const changing = tx.updateTable('finding').set(change).where('id', '=', id)
   // Only a change of the end begins or ends a finding.
   if (!('ended_at' in change)) return void (await changing.execute())
-  happened(tx, past(await changing.returningAll().executeTakeFirstOrThrow()))
+  happened(tx, ...past(await changing.returningAll().executeTakeFirstOrThrow()))
 }
 
 /** The servers of these findings that are silent now. */
@@ -184,3 +184,9 @@ export const endAffected = (tx: Tx, findingId: string, serverIds: readonly strin
 /** Deletes findings that ended before this time. */
 export const forget = (db: Db, before: Date) =>
   db.deleteFrom('finding').where('ended_at', '<', before).execute()
+
+/** Steelyard itself, as the object of findings. */
+export async function installation(on: Db | Tx) {
+  const { id } = await on.selectFrom('installation').select('id').executeTakeFirstOrThrow()
+  return { kind: 'installation', id, name: 'Steelyard' } as const
+}

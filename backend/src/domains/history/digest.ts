@@ -1,7 +1,7 @@
 /** What happened in a period, in short. */
 import type { HistoryDigest } from '#contract/history/digest.ts'
 import type { HistoryKind } from '#contract/history/kind-names.ts'
-import type { HistoryObject } from '#contract/history/kinds.ts'
+import type { HistoryObject } from '#contract/history/kind-names.ts'
 import { kindsOfDigest } from '#contract/history/outcomes.ts'
 import type { Db } from '../../db/db.ts'
 import * as store from './store-digest.ts'

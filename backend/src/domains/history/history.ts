@@ -11,7 +11,7 @@ import {
   historyList,
 } from '#contract/history/history.ts'
 import type { HistoryKind } from '#contract/history/kind-names.ts'
-import type { HistoryObject } from '#contract/history/kinds.ts'
+import { type HistoryObject, historyObjects } from '#contract/history/kind-names.ts'
 import { findingObjects } from '#contract/findings/kinds.ts'
 import { knownSaid } from '#contract/history/known.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -33,7 +33,6 @@ type HistoryParts = Pick<Platform, 'db' | 'clock' | 'config'>
 const batch = 2_000
 const dayMs = 24 * 3_600_000
 
-const objects = Object.keys(findingObjects) as HistoryObject[]
 const unknown = () => new Problem('not_found', 'There is no such entry')
 
 const present = (row: store.HistoryRow): HistoryEntry => ({
@@ -55,7 +54,7 @@ const present = (row: store.HistoryRow): HistoryEntry => ({
 })
 
 const visibleTo = (caller: UserCaller): HistoryObject[] =>
-  objects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
+  historyObjects.filter((o) => permits(caller.scopes, findingObjects[o].read).ok)
 
 /** The place after which a page begins, as `historyList` checks it. */
 function placeOf(cursor: string | undefined): Place | null {
@@ -100,7 +99,7 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
     const { rows, readTo } = await inTransaction(db, (tx) =>
       page(tx, query, {
         after: placeOf(query.after),
-        objects: visible.length === objects.length ? null : visible,
+        objects: visible.length === historyObjects.length ? null : visible,
         limit: query.per_page + 1,
       }),
     )

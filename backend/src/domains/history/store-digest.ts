@@ -1,6 +1,6 @@
 /** SQL that counts the entries of the history. */
 import { sql } from 'kysely'
-import type { HistoryObject } from '#contract/history/kinds.ts'
+import type { HistoryObject } from '#contract/history/kind-names.ts'
 import { outcomes } from '#contract/history/outcomes.ts'
 import type { Db } from '../../db/db.ts'
 

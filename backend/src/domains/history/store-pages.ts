@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
 import type { history, historyList } from '#contract/history/history.ts'
-import type { HistoryObject } from '#contract/history/kinds.ts'
+import type { HistoryObject } from '#contract/history/kind-names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Tx } from '../../db/db.ts'
 import type { SqlReaders } from '../../db/list.ts'

@@ -2,7 +2,7 @@
 import { type CompiledQuery, type KyselyPlugin, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import type { historyList } from '#contract/history/history.ts'
-import type { HistoryObject } from '#contract/history/kinds.ts'
+import type { HistoryObject } from '#contract/history/kind-names.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { mostFound, mostInOrder, page, type Place } from './store-pages.ts'
 

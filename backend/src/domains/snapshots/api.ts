@@ -20,6 +20,8 @@ export {
 } from './store.ts'
 export {
   backupsSaid,
+  type BackupTrouble,
+  backupTrouble,
   newestSaid,
   removedEarly,
   type SnapshotTrouble,

@@ -217,6 +217,16 @@ export const forget = (db: Db, before: Date) =>
     .where('status', 'in', ['failed', 'removed'])
     .where('updated_at', '<', before)
     .where('id', 'not in', (e) => e.selectFrom('cluster_recovery').select('snapshot_id'))
+    // Nothing else says that the last one of Steelyard's own backups has failed.
+    .where('id', 'not in', (e) =>
+      e
+        .selectFrom('snapshot')
+        .select('id')
+        .where('cluster_id', 'is', null)
+        .where('status', 'in', ['ready', 'failed'])
+        .orderBy('created_at', 'desc')
+        .limit(1),
+    )
     .execute()
 
 const schedules = (on: On) =>
@@ -271,15 +281,14 @@ export const isRestored = async (on: On, id: string): Promise<boolean> =>
 
 const unknownReason = 'The reason is unknown'
 /**
- * The last ended snapshot of each cluster, by schedule or on request. One that was cancelled says
- * nothing, and a failed one that a user removes is forgotten.
+ * The last ended snapshot of each cluster, and Steelyard's own last backup, by schedule or on
+ * request. One that was cancelled says nothing, and a failed one that a user removes is forgotten.
  */
 const lastOfEach = (on: On) =>
   on
     .selectFrom('snapshot')
     .distinctOn('cluster_id')
     .select(['cluster_id', 'status', 'reason', 'updated_at'])
-    .where('cluster_id', 'is not', null)
     .where('made_by', 'in', ['schedule', 'request'])
     .where((e) =>
       e.or([
@@ -304,8 +313,9 @@ export const failureOf = async (on: On, clusterId: string): Promise<SnapshotCond
  */
 export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
   return new Map(
-    (await lastOfEach(on).execute()).flatMap(({ cluster_id, status, reason }) =>
-      status === 'failed' ? [[cluster_id!, reason ?? unknownReason] as const] : [],
+    (await lastOfEach(on).where('cluster_id', 'is not', null).execute()).flatMap(
+      ({ cluster_id, status, reason }) =>
+        status === 'failed' ? [[cluster_id!, reason ?? unknownReason] as const] : [],
     ),
   )
 }
@@ -318,6 +328,7 @@ export interface SnapshotCondition {
     readonly every_hours: number
     readonly paused: boolean
     readonly created_at: Date
+    readonly updated_at: Date
   } | null
   /** The last snapshot, if it failed. */
   readonly failure: { readonly reason: string; readonly at: Date } | null
@@ -325,12 +336,7 @@ export interface SnapshotCondition {
 
 /** The same of Steelyard's own backups in stores. */
 export async function backupCondition(on: On): Promise<SnapshotCondition> {
-  const last = await snapshots(on)
-    .where('snapshot.cluster_id', 'is', null)
-    .where('snapshot.status', 'in', ['ready', 'failed'])
-    .orderBy('snapshot.created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const last = await lastOfEach(on).where('cluster_id', 'is', null).executeTakeFirst()
   const made = (await allSchedules(on)).find((s) => s.cluster_id === null)
   return {
     newest_at: (await newestReady(on, null))?.taken_at ?? null,
@@ -356,7 +362,7 @@ export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, Sn
     (await allSchedules(on)).flatMap((s) => (s.cluster_id === null ? [] : [[s.cluster_id, s]])),
   )
   const failed = new Map(
-    (await lastOfEach(on).execute()).flatMap((l) =>
+    (await lastOfEach(on).where('cluster_id', 'is not', null).execute()).flatMap((l) =>
       l.status === 'failed' ? [[l.cluster_id!, l] as const] : [],
     ),
   )
@@ -368,10 +374,7 @@ export async function snapshotConditions(on: On): Promise<ReadonlyMap<string, Sn
         id,
         {
           newest_at: newestOf.get(id) ?? null,
-          schedule:
-            made === undefined
-              ? null
-              : { every_hours: made.every_hours, paused: made.paused, created_at: made.created_at },
+          schedule: made ?? null,
           failure: failureIn(failed.get(id)),
         },
       ]

@@ -1,6 +1,6 @@
 /**
  * What is wrong with the snapshots of a cluster, which findings and its health say, and with
- * Steelyard's own backups, which `doctor` and a metric say. Pure functions.
+ * Steelyard's own backups, which findings, `doctor` and a metric say. Pure functions.
  */
 import type { SnapshotCondition } from './store.ts'
 
@@ -13,9 +13,16 @@ const weekMs = 7 * 24 * hourMs
 /** Why there is no such snapshot. */
 export const removedEarly = 'The snapshot was removed before it was ready'
 
+type Schedule = NonNullable<SnapshotCondition['schedule']>
+
 /** A schedule has taken a newer one by then, even if one was left out. */
-const scheduledMs = ({ every_hours }: NonNullable<SnapshotCondition['schedule']>): number =>
-  (2 * every_hours + 1) * hourMs
+const scheduledMs = ({ every_hours }: Schedule): number => (2 * every_hours + 1) * hourMs
+/**
+ * When a schedule that isn't paused should have taken one newer than this. One that was changed or
+ * resumed waits for its next time.
+ */
+const dueAt = (newest: Date | null, schedule: Schedule): number =>
+  Math.max(newest?.getTime() ?? 0, schedule.updated_at.getTime()) + scheduledMs(schedule)
 
 export interface SnapshotTrouble {
   readonly kind: 'cluster_snapshot_failed' | 'cluster_snapshot_overdue'
@@ -63,41 +70,68 @@ export function snapshotTrouble(
       reason: `The last snapshot failed: ${failure.reason.replace(/\.$/, '')}. ${last}`,
     }
   const unscheduled = unscheduledSaid(condition)
-  const isScheduled = schedule !== null && unscheduled === null
-  const from = newest ?? (isScheduled ? schedule.created_at : readyAt)
-  const withoutSchedule = newest === null ? firstMs : weekMs
-  const dueMs = isScheduled ? scheduledMs(schedule) : withoutSchedule
-  if (now - from.getTime() <= dueMs) return null
+  const due =
+    schedule !== null && unscheduled === null
+      ? dueAt(newest, schedule)
+      : (newest ?? readyAt).getTime() + (newest === null ? firstMs : weekMs)
+  if (now <= due) return null
   return {
     kind: 'cluster_snapshot_overdue',
-    since: new Date(from.getTime() + dueMs),
+    since: new Date(due),
     reason: `${last}. ${unscheduled ?? 'The schedule should have taken newer ones'}`,
   }
 }
 
+const newestBackupSaid = ({ newest_at: newest }: Pick<SnapshotCondition, 'newest_at'>): string =>
+  newest === null
+    ? 'No backup in a store can be restored'
+    : `The newest backup in a store is of ${day(newest)}`
+
+export interface BackupTrouble extends Omit<SnapshotTrouble, 'kind'> {
+  readonly kind: 'installation_backup_failed' | 'installation_backup_overdue'
+}
+
 /**
- * What is said of Steelyard's own backups in stores; null if there is none and no schedule.
+ * Steelyard's last own backup failed, or its schedule should have taken newer ones. Without a
+ * schedule, users take them as they need.
+ * @param now ms since 1970
+ */
+export function backupTrouble(condition: SnapshotCondition, now: number): BackupTrouble | null {
+  const { newest_at: newest, schedule, failure } = condition
+  const last = newestBackupSaid(condition)
+  if (failure !== null)
+    return {
+      kind: 'installation_backup_failed',
+      since: failure.at,
+      reason: `${last}. The last one failed: ${failure.reason.replace(/\.$/, '')}`,
+    }
+  if (schedule === null) return null
+  const due = schedule.paused
+    ? (newest ?? schedule.created_at).getTime() + scheduledMs(schedule)
+    : dueAt(newest, schedule)
+  if (now <= due) return null
+  return {
+    kind: 'installation_backup_overdue',
+    since: new Date(due),
+    reason: `${last}. ${schedule.paused ? 'The schedule is paused' : 'The schedule should have taken newer ones'}`,
+  }
+}
+
+/**
+ * What is said of Steelyard's own backups in stores; null if there is none and no schedule. A paused
+ * schedule is said before anything is overdue.
  * @param now ms since 1970
  */
 export function backupsSaid(
-  { newest_at: newest, schedule, failure }: SnapshotCondition,
+  condition: SnapshotCondition,
   now: number,
 ): { readonly isWell: boolean; readonly text: string } | null {
+  const { newest_at: newest, schedule, failure } = condition
   if (newest === null && schedule === null && failure === null) return null
-  const last =
-    newest === null
-      ? 'No backup in a store can be restored'
-      : `The newest backup in a store is of ${day(newest)}`
-  if (failure !== null)
-    return {
-      isWell: false,
-      text: `${last}. The last one failed: ${failure.reason.replace(/\.$/, '')}`,
-    }
+  const trouble = backupTrouble(condition, now)
+  if (trouble !== null) return { isWell: false, text: trouble.reason }
+  const last = newestBackupSaid(condition)
   if (schedule === null) return { isWell: true, text: `${last}. No schedule takes backups` }
   if (schedule.paused) return { isWell: false, text: `${last}. The schedule is paused` }
-  const isLate = now - (newest ?? schedule.created_at).getTime() > scheduledMs(schedule)
-  return {
-    isWell: !isLate,
-    text: isLate ? `${last}. The schedule should have taken newer ones` : last,
-  }
+  return { isWell: true, text: last }
 }

@@ -47,7 +47,8 @@ const findingText = (terminal: Terminal, f: Finding): string =>
 export const findingCommands: Command[] = [
   listCommand({
     name: 'findings',
-    summary: 'What is wrong with servers, clusters and datacenters now, the worst first.',
+    summary:
+      'What is wrong with servers, clusters, datacenters, channels and Steelyard itself now, the worst first.',
     examples: ['findings', 'findings --cluster web', 'findings --ended true --sort=-ended_at'],
     operation: findingList,
     shown: ['severity', 'kind', 'object', 'since', 'reason'],

@@ -178,7 +178,7 @@ export function FindingsPage({
         empty={
           <Empty
             title="No findings"
-            text="What is wrong with servers, clusters and datacenters is listed here, with what mends it."
+            text="What is wrong with servers, clusters, datacenters, channels and Steelyard itself is listed here, with what mends it."
           />
         }
       />

@@ -4,17 +4,15 @@ import { type Operation, operationTitle } from '#contract/operations.ts'
 import {
   canResumeCluster,
   clusterResume,
-  type HeldCluster,
   operationResume,
   type restorationGet,
 } from '#contract/restoration.ts'
-import { counted, someOf } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { mayChange } from '../../layout/operations/may-change.ts'
+import { heldText, resumeCluster } from '../../layout/operations/resume-cluster.tsx'
 import { paths } from '../../lib/paths.ts'
-import { sentence } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -27,50 +25,12 @@ const shownFirst = 4
 type Restoration = Answer<typeof restorationGet>
 
 /**
- * Text for a cluster on hold after a restore: the state of its servers, and the operations that
- * will resume.
- */
-function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
-  const asked =
-    unasked.length > 0
-      ? `${servers - unasked.length} of ${counted(servers, 'server')} contacted`
-      : unreachable.length > 0
-        ? `${someOf(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
-        : servers === 1
-          ? 'its server answers'
-          : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
-  return operations.length === 0
-    ? asked
-    : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
-}
-
-/**
  * Banner on every page while clusters or operations are on hold after a restore, with buttons to
  * resume them.
  */
 export default function Restored({ of }: { of: Restoration & { restored: object } }) {
   const [all, setAll] = useState(false)
   const { restored, clusters, operations } = of
-  const refresh = () => queryClient.invalidateQueries()
-  const resumeCluster = (c: HeldCluster) =>
-    confirm({
-      title: `Resume ${c.name}?`,
-      text: (
-        <div className="stack">
-          <p>
-            Steelyard then restores {c.name} to its state of {moment(restored.backup_made_at)}.
-            Later changes of address pools, patches and nodes may be reverted.
-          </p>
-          <p className="t2">{sentence(heldText(c))}.</p>
-        </div>
-      ),
-      label: 'Resume',
-      out: 'Not yet',
-      act: async () => {
-        await call(clusterResume, { params: { id: c.id } })
-        await refresh()
-      },
-    })
   const resumeOperation = (o: Operation) =>
     confirm({
       title: `Resume: ${operationTitle(o)}?`,
@@ -79,7 +39,7 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
       out: 'Not yet',
       act: async () => {
         await call(operationResume, { params: { id: o.id } })
-        await refresh()
+        await queryClient.invalidateQueries()
       },
     })
   const count = clusters.length + operations.length
@@ -109,7 +69,7 @@ export default function Restored({ of }: { of: Restoration & { restored: object 
                 size="small"
                 aria-label={`Resume ${c.name}`}
                 can={both(allowed(clusterResume), canResumeCluster(c))}
-                run={() => resumeCluster(c)}
+                run={() => resumeCluster(c, restored)}
               />
             </li>
           ))}

@@ -1,6 +1,6 @@
 /** Where the remedies of a finding lead, and the page of what it is about. */
 import type { Finding } from '#contract/findings/findings.ts'
-import type { RemedyAction } from '#contract/findings/kinds.ts'
+import type { FindingObject, RemedyAction } from '#contract/findings/kinds.ts'
 import { call } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
 import { navigate } from '../../lib/router.ts'
@@ -37,6 +37,10 @@ const acts = {
     can: allowed({ scope: 'servers:write' }),
     run: () => quarantineServer({ server: object, reason }),
   }),
+  resume: ({ id }) => ({
+    can: allowed({ scope: 'clusters:write' }),
+    run: async () => (await import('../operations/resume-cluster.tsx')).resumeClusterOf(id),
+  }),
   'roll-out': ({ id }) => ({
     can: allowed({ scope: 'servers:write' }),
     run: () => rollOut(id),
@@ -46,7 +50,9 @@ type Act = keyof typeof acts
 const isAct = (action: RemedyAction): action is Act => Object.hasOwn(acts, action)
 
 const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = {
+  backups: () => paths.backups(),
   certificates: ({ cluster }) => paths.cluster(cluster, 'health'),
+  channels: () => paths.channels(),
   confirm: ({ id }) => paths.server(id),
   defragment: ({ cluster }) => paths.changeCluster(cluster, 'defragment'),
   drift: ({ id }) => paths.server(id),
@@ -62,8 +68,6 @@ const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = 
   pools: ({ cluster }) => paths.assignSubnets({ cluster }),
   replace: ({ id, cluster }) => paths.changeCluster(cluster, 'replace', { server: id }),
   restore: ({ cluster }) => paths.changeCluster(cluster, 'restore'),
-  // Every page has the held clusters at its top, with what resumes them.
-  resume: ({ cluster }) => paths.cluster(cluster),
   secrets: ({ cluster }) => paths.cluster(cluster),
   server: ({ id }) => paths.server(id),
   servers: ({ finding }) =>
@@ -88,7 +92,11 @@ export const remedyActions = (finding: Finding): Action[] =>
         }
       })
 
-export const pageOfFinding = ({ object: { kind, id, name } }: Finding): string => {
-  if (kind === 'datacenter') return paths.servers({ datacenter: name, reachable: 'false' })
-  return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
+const pagesOf: Readonly<Record<FindingObject, (finding: Finding) => string>> = {
+  server: ({ object }) => paths.server(object.id),
+  cluster: ({ object }) => paths.cluster(object.id),
+  datacenter: ({ object }) => paths.servers({ datacenter: object.name, reachable: 'false' }),
+  channel: () => paths.channels(),
+  installation: () => paths.backups(),
 }
+export const pageOfFinding = (finding: Finding): string => pagesOf[finding.object.kind](finding)

@@ -268,7 +268,8 @@ test('the next version is the newest patch release of the same minor, then one m
 test('the line about snapshots says what their finding says, and until then what is missing', () => {
   const now = Date.parse('2026-11-22T12:00:00Z')
   const at = (text: string) => new Date(`2026-11-${text}:00Z`)
-  const schedule = { every_hours: 6, paused: false, created_at: at('01T00:00') }
+  const first = at('01T00:00')
+  const schedule = { every_hours: 6, paused: false, created_at: first, updated_at: first }
   const said = (given: Partial<SnapshotCondition>, readyAt: Date | null = at('01T00:00')) => {
     const condition = { newest_at: null, schedule: null, failure: null, ...given }
     const trouble = readyAt === null ? null : snapshotTrouble(condition, readyAt, now)
@@ -292,7 +293,7 @@ test('the line about snapshots says what their finding says, and until then what
     expect(said({ schedule: times, failure })).toBe(
       'attention: The last snapshot failed: the bucket is gone. No snapshot can be restored.',
     )
-  expect(said({ schedule: { ...schedule, created_at: at('22T11:00') } })).toBe(
+  expect(said({ schedule: { ...schedule, updated_at: at('22T11:00') } })).toBe(
     'ok: The schedule has not taken the first snapshot yet.',
   )
   expect(said({ newest_at: at('22T08:00'), schedule: { ...schedule, paused: true } })).toBe(
