@@ -94,21 +94,24 @@ test('cluster show prints the problems of the cluster', async () => {
 
 test('cluster show prints what an upgrade that stopped is to reach, and which certificate should be renewed by now', async () => {
   const { api, cli, cluster } = await signedIn()
-  const ending = (day: number) => ({
+  const ending = (year: number) => ({
     kind: 'etcd_server' as const,
-    name: `db-${day}`,
-    ends_at: `2026-12-0${day}T12:00:00Z`,
+    name: `db-${year}`,
+    ends_at: `${year}-12-03T12:00:00Z`,
     reason: 'Talos has not renewed it in time: restart the server',
   })
   const sentence = '2 of 3 on v1.14.1, stopped 18:01 UTC'
+  let years = [2998, 2999]
   api.on(clusterGet, () => ({
     ...cluster,
     upgrade: { of: 'talos' as const, version: 'v1.14.1', sentence, operation_id: id(2) },
-    certificates_ending: [ending(9), ending(3)],
+    certificates_ending: years.map(ending),
   }))
-  const { out } = await cli.run(`cluster show ${cluster.name}`)
-  expect(out).toMatch(new RegExp(`^Wanted +${sentence}$`, 'm'))
-  expect(out).toMatch(
-    /^Certificates +etcd of db-3 expires 2026-12-03 .* and 1 more: Talos has not renewed it in time: restart the server$/m,
+  const shown = async () => (await cli.run(`cluster show ${cluster.name}`)).out
+  expect(await shown()).toMatch(new RegExp(`^Wanted +${sentence}$`, 'm'))
+  expect(await shown()).toMatch(
+    /^Certificates +etcd of db-2998 expires 2998-12-03 .* and 1 more: Talos has not renewed it in time: restart the server$/m,
   )
+  years = [2025]
+  expect(await shown()).toMatch(/^Certificates +etcd of db-2025 has expired since 2025-12-03 /m)
 })

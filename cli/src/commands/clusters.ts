@@ -46,12 +46,13 @@ const statusOf = (c: Cluster): string =>
   c.finding && c.status !== 'deleting' ? findingWord(c.finding) : c.status
 
 /** The certificate that expires first of those that should be renewed by now. */
-function endingText({ certificates_ending: all = [] }: Cluster): string | null {
+function endingText({ certificates_ending: all = [] }: Cluster, now: number): string | null {
   const [first, ...more] = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))
   if (first === undefined) return null
   const of = first.name === null ? '' : ` of ${first.name}`
   const others = more.length === 0 ? '' : ` and ${more.length} more`
-  return `${certificateKinds[first.kind].title}${of} expires ${localTime(first.ends_at)}${others}: ${first.reason}`
+  const verb = Date.parse(first.ends_at) <= now ? 'has expired since' : 'expires'
+  return `${certificateKinds[first.kind].title}${of} ${verb} ${localTime(first.ends_at)}${others}: ${first.reason}`
 }
 
 const clusterText = (terminal: Terminal, c: Cluster): string =>
@@ -68,7 +69,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Kubernetes', c.kubernetes_version],
     ['Talos', c.talos_version],
     ['Wanted', c.upgrade?.sentence ?? null],
-    ['Certificates', endingText(c)],
+    ['Certificates', endingText(c, terminal.now())],
     ['Endpoint', `${c.endpoint}${c.virtual_ip ? ' (virtual IP)' : ''}`],
     ['VLAN', c.vlan_id],
     ['Pod CIDR', c.pod_cidr],

@@ -119,19 +119,22 @@ function judgeGroup(place: Place, group: readonly Silent[], answering: number): 
     answering === 0
       ? 'no other server there answers'
       : `${counted(answering, 'other server')} there ${answering === 1 ? 'answers' : 'answer'}`
+  const at = clockTime(since)
+  const who =
+    group.length === 1
+      ? `1 server is silent of those that fell silent together at ${at}`
+      : `${counted(group.length, 'server')} fell silent together at ${at}`
   return {
     kind: 'datacenter_silent',
     object: { kind: 'datacenter', id: place.id, name: place.code },
     cluster: null,
     datacenter: place,
     since,
-    reason: sentence(
-      `${counted(group.length, 'server')} fell silent together at ${clockTime(since)}: ${whose.join(', ')}; ${rest}`,
-    ),
-    affected: group.map(({ server, since: at }) => ({
-      id: server.id,
-      name: server.name,
-      since: at,
+    reason: sentence(`${who}: ${whose.join(', ')}; ${rest}`),
+    affected: group.map((one) => ({
+      id: one.server.id,
+      name: one.server.name,
+      since: one.since,
     })),
   }
 }

@@ -63,6 +63,17 @@ test('of servers that fell silent together, the last ones stay in their finding 
   expect(found.map((one) => [one.kind, one.affected?.length])).toEqual([['datacenter_silent', 2]])
 })
 
+test('the last silent server of those that fell silent together did not do so alone', () => {
+  const found = judged([silent('a', '21:38:00')], { together: new Set(['a']), answering: 5 })
+  expect(said(found)).toEqual([
+    [
+      'datacenter_silent',
+      'DE-FRA-1',
+      '1 server is silent of those that fell silent together at 21:38 UTC: of 1 cluster; 5 other servers there answer.',
+    ],
+  ])
+})
+
 test('servers that fall silent in a chain of minutes belong together, those of another time do not', () => {
   const chain = Array.from({ length: 9 }, (_, i) =>
     silent(`s${i}`, `21:38:${String(i * 6).padStart(2, '0')}`),
