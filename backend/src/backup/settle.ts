@@ -63,6 +63,20 @@ export async function settle(client: PoolClient, { madeAt, now, missing }: Older
     [`${said}, not checked since`],
   )
 
+  // They are about an earlier restore.
+  await run(
+    `update finding set ended_at = $1, acknowledged_at = null, acknowledged_by = null, acknowledged_note = null where kind = 'cluster_held' and ended_at is null`,
+    [now],
+  )
+  // A snapshot or backup that is taken again first removes the file of its earlier attempt. That may
+  // be a complete one by now: a backup contains its own row, and its file is perhaps the one that
+  // was restored.
+  if (missing === undefined)
+    await run(
+      `update snapshot set status = 'removed', updated_at = $1, version = version + 1 where status = 'taking'`,
+      [now],
+    )
+
   // No reconciler is running now. Objects that were being reconciled at the time of the backup are
   // due again.
   await run(

@@ -82,6 +82,25 @@ beforeAll(async () => {
   const node = world.nodes[0]!
   rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } }))
     .answer!.operation.id
+  // A backup contains its own row.
+  const { db } = world.backend.platform
+  const at = new Date(world.backend.clock.now())
+  const times = { created_at: at, updated_at: at }
+  const store = await db
+    .insertInto('store')
+    .values({ name: 'offsite', kind: 'folder', folder: '/backups', ...times })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('snapshot')
+    .values({
+      store_id: store.id,
+      object_key: 'installation/own',
+      made_by: 'schedule',
+      attempts: 1,
+      ...times,
+    })
+    .execute()
   // What was wrong with the cluster at the time of the backup.
   await world.backend.platform.db
     .updateTable('cluster')
@@ -146,6 +165,13 @@ test('what was wrong with a cluster at the time of the backup is no finding afte
   const observed = ['cluster_api_server_down', 'cluster_nodes_not_ready', 'server_disk_missing']
   expect(wrong).toEqual(expect.arrayContaining(observed))
   expect((await findings()).filter(({ kind }) => observed.includes(kind))).toEqual([])
+})
+
+test('a backup that was being taken is not taken again, which would remove the file that was restored', async () => {
+  const rows = await restored.platform.db.selectFrom('snapshot').selectAll().execute()
+  expect(rows.map(({ status, object_key }) => [status, object_key])).toEqual([
+    ['removed', 'installation/own'],
+  ])
 })
 
 test('a held cluster is a finding, so that the channels tell of it', async () => {
