@@ -12,12 +12,13 @@ import { windowText } from '#contract/clusters/changes/window.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { mayChangeObject } from '../../layout/findings/finding-actions.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { PageCount } from '../../layout/navigation/Breadcrumbs.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
 import { useNow } from '../../lib/time/use-now.ts'
-import { type Action, confirm } from '../../ui/actions.ts'
+import { type Action, both, confirm } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -113,7 +114,7 @@ const silenceActions = (silence: Silence): Action[] => {
       label: action,
       icon: 'trash',
       danger: true,
-      can: allowed(silenceRemove),
+      can: both(allowed(silenceRemove), mayChangeObject(silence.object)),
       run: () =>
         confirm({
           ...words,
