@@ -133,8 +133,9 @@ export function outside(parts: CoreParts) {
       clusterId: string,
       nodeId: string,
       seen: string | null,
+      former?: string,
     ): Promise<void> {
-      await store.updateMember(tx, clusterId, nodeId, { overwrite_seen: seen })
+      await store.setOverwrite(tx, clusterId, nodeId, seen, former)
     },
 
     /** Joined servers of a ready cluster; empty for other clusters. */

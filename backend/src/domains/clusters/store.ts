@@ -269,6 +269,25 @@ export const dropMember = (tx: Tx, clusterId: string, nodeId: string) =>
     .where('node_id', '=', nodeId)
     .execute()
 
+/**
+ * `former`: only if the column still has this value, also after a wait for a transaction that
+ * changes it.
+ */
+export const setOverwrite = (
+  tx: Tx,
+  clusterId: string,
+  nodeId: string,
+  seen: string | null,
+  former?: string,
+) =>
+  tx
+    .updateTable('cluster_server')
+    .set({ overwrite_seen: seen })
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .$if(former !== undefined, (update) => update.where('overwrite_seen', '=', former!))
+    .execute()
+
 export const updateMembers = (
   tx: Tx,
   clusterId: string,

@@ -100,11 +100,13 @@ export interface ClusterSide {
   /** Locks the cluster's row, as whatever saves a configuration of its servers does. */
   readonly lock: (tx: Tx, clusterId: string) => Promise<void>
   readonly demandUnheld: (on: Db | Tx, caller: Caller, clusterId: string) => Promise<void>
+  /** `former`: only if this is what may be overwritten so far. */
   readonly allowOverwrite: (
     tx: Tx,
     clusterId: string,
     nodeId: string,
     seen: string | null,
+    former?: string,
   ) => Promise<void>
   /** Adopts images that others have set, so that blueprints name them too. */
   readonly noteImages: (

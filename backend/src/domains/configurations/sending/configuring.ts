@@ -184,12 +184,11 @@ export function configuring(
         return { againMs: 0 }
       }
       if (error instanceof ChangedByOthers) {
+        const { overwrite } = error
         await tell('config_drifted', { hash }, async (tx) => {
-          await clusters.lock(tx, cluster.id)
-          const now = await clusters.machine(tx, cluster.id, server.id)
-          // A user may have decided since the machine was read: that decision is carried out next.
-          if (now?.overwrite === error.overwrite)
-            await clusters.allowOverwrite(tx, cluster.id, server.id, null)
+          // A user may decide at this moment: that decision stays, and is carried out next.
+          if (overwrite !== null)
+            await clusters.allowOverwrite(tx, cluster.id, server.id, null, overwrite)
         })
         return undefined
       }

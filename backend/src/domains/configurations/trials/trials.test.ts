@@ -291,3 +291,26 @@ test('a configuration is composed once, while nothing is locked, however long th
   expect({ begun, composed }).toEqual({ begun: 2, composed: 1 })
   beforeComposing = () => Promise.resolve()
 })
+
+test('a decision to overwrite that is being stored outlasts the end of an earlier one', async () => {
+  const { db } = backend.platform
+  const { allowOverwrite, machine: known } = backend.domains.clusters.machines
+  const set = (seen: string | null, former?: string) =>
+    inTransaction(db, (tx) => allowOverwrite(tx, cluster.id, worker.id, seen, former))
+  await set('earlier')
+  const [isStored, isSeen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const deciding = inTransaction(db, async (tx) => {
+    await allowOverwrite(tx, cluster.id, worker.id, 'later')
+    isStored.resolve()
+    await isSeen.promise
+  })
+  await isStored.promise
+  const ending = set(null, 'earlier')
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await expect.poll(async () => (await waiting.execute(db)).rows.length).toBeGreaterThan(0)
+  isSeen.resolve()
+  await Promise.all([deciding, ending])
+  expect((await known(db, cluster.id, worker.id))!.overwrite).toBe('later')
+  await set(null, 'later')
+  expect((await known(db, cluster.id, worker.id))!.overwrite).toBeNull()
+})
