@@ -6,6 +6,7 @@ import {
   clusterServerReplace,
 } from '#contract/clusters/clusters.ts'
 import { serverConfirm, serverEvents } from '#contract/servers/servers.ts'
+import { TAKES } from '#simulator/src/machine/durations.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTests, spread } from '../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
@@ -267,28 +268,35 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
     async () => {
       const nodes = world.take(1)
       const machine = world.machine(nodes[0]!)
-      // The fast simulated machine is slowed down to about real speed, so that the test sees the
-      // failure before the machine restarts.
-      machine.plan.slowness = 100
+      // The machine shows why it failed until that was read, however busy this computer is.
+      const isRead = Promise.withResolvers<void>()
+      const takes = machine.takes.bind(machine)
+      machine.takes = async (ms, signal) => {
+        if (ms === TAKES.failedSequence) await isRead.promise
+        await takes(ms, signal)
+      }
       await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
       const { cluster, operation } = await world.create(nodes)
       const step = (key: string) =>
         world
           .operation(operation.id)
           .then((o) => o.steps.find((s) => s.key === `${key}/${nodes[0]!.id}`)!)
+      const member = () =>
+        world.backend.platform.db
+          .selectFrom('cluster_server')
+          .select(['install_disk', 'disk_wwids', 'trouble'])
+          .where('node_id', '=', nodes[0]!.id)
+          .executeTakeFirst()
+      await world.until(member, (one) => (one?.trouble ?? null) !== null)
+      isRead.resolve()
       const told = await world.until(
         () => step('apply'),
         (s) => /half installed/.test(s.reason ?? ''),
       )
-      machine.plan.slowness = 1
       expect(told.reason).toMatch(
         /half installed: task "upgrade" failed: exit code 1: failed to install bootloader: .*input\/output error\. The disk is wiped/,
       )
-      const { install_disk, disk_wwids } = await world.backend.platform.db
-        .selectFrom('cluster_server')
-        .select(['install_disk', 'disk_wwids'])
-        .where('node_id', '=', nodes[0]!.id)
-        .executeTakeFirstOrThrow()
+      const { install_disk, disk_wwids } = (await member())!
       const wwid = disk_wwids[install_disk]!
       expect((await world.ended(operation.id)).status).toBe('done')
       expect(machine.disk.state.wiped).toEqual([
