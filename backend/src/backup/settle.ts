@@ -63,13 +63,13 @@ export async function settle(client: PoolClient, { madeAt, now, missing }: Older
     [`${said}, not checked since`],
   )
 
-  // They are about an earlier restore.
+  // The findings of held clusters are about an earlier restore.
   await run(
     `update finding set ended_at = $1, acknowledged_at = null, acknowledged_by = null, acknowledged_note = null where kind = 'cluster_held' and ended_at is null`,
     [now],
   )
-  // A snapshot or backup that is taken again first removes the file of its earlier attempt. That may
-  // be a complete one by now: a backup contains its own row, and its file is perhaps the one that
+  // Whatever takes a snapshot or a backup again first removes the file of the earlier attempt. That
+  // file may be complete by now: a backup contains its own row, and its file is perhaps the one that
   // was restored.
   if (missing === undefined)
     await run(

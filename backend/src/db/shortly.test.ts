@@ -104,15 +104,23 @@ test('a change that catches the error of long work is not stored without its ans
 })
 
 test('a transaction whose every question is a new one ends', async () => {
-  let begun = 0
+  const works: ReturnType<typeof slow>[] = []
   const changed = inTransaction(db, async (tx) => {
-    begun++
+    await bump(tx)
     const work = slow()
-    setTimeout(() => work.end('the answer'), 150)
-    return shortly(tx, begun, work.work)
+    works.push(work)
+    return shortly(tx, works.length, work.work)
   })
+  for (let begun = 1; begun <= 10; begun++) {
+    await expect.poll(() => works.length).toBe(begun)
+    // Waits until the transaction is rolled back.
+    await bump(db)
+    works.at(-1)!.end('an earlier answer')
+  }
+  await expect.poll(() => works.length).toBe(11)
+  works.at(-1)!.end('the answer')
   expect(await changed).toBe('the answer')
-  expect(begun).toBe(11)
+  expect(await counted()).toBe(11)
 })
 
 test('work outside of a transaction is awaited however long it takes', async () => {

@@ -16,7 +16,7 @@ interface ChannelTrouble {
   readonly since: Date
 }
 
-/** The channels that are not paused, and those of them that fail, the longest first. */
+/** The number of channels that are not paused, and those of them that fail, the longest first. */
 export interface ChannelCondition {
   readonly total: number
   readonly failing: readonly ChannelTrouble[]

@@ -266,7 +266,7 @@ test('a rule waits as long as it says, and goes to its channels only', () => {
   expect(paused.messages).toEqual([])
 })
 
-test('a channel is not told of itself, because that would arrive when it is no longer so', () => {
+test('a channel gets no message about its own failure, and other channels do', () => {
   const [channel, other] = [channelOf(), channelOf()]
   const object = { kind: 'channel', id: channel.id, name: 'office' } as const
   const finding = findingOf({ kind: 'channel_fails', object, cluster: null })

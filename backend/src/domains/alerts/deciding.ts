@@ -146,7 +146,7 @@ export function decide(
   const over: string[] = []
   const again: Date[] = []
   const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
-  // A channel gets nothing about itself: it would arrive when it is no longer so.
+  // A channel gets no message about its own failure: it would arrive after the failure.
   for (const finding of findings.filter((one) => one.object.id !== channel.id)) {
     const before = channel.told.get(finding.id)
     const told = before?.ended_at === null ? before : undefined

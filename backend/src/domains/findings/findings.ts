@@ -1,6 +1,7 @@
 /**
- * Findings: what is wrong with servers, clusters, datacenters, channels and Steelyard itself. Judged whenever something that
- * they are judged from has changed, and at least every 15 s, because some begin by the time alone.
+ * Findings: what is wrong with servers, clusters, datacenters, channels and Steelyard itself. Judged
+ * whenever something that they are judged from has changed, and at least every 15 s, because some
+ * begin by the time alone.
  */
 import {
   type Affected,
