@@ -20,7 +20,7 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
   simulator: { source: ['talos/proto', 'talos/pki'], test: ['talos'] },
   e2e: { source: ['contract', 'tools'], test: ['simulator'] },
   tools: {
-    source: ['contract', 'talos', 'backend', 'simulator', 'cli', 'console', 'e2e'],
+    source: ['contract', 'talos', 'conformance', 'backend', 'simulator', 'cli', 'console', 'e2e'],
     test: [],
   },
 }

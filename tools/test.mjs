@@ -22,6 +22,7 @@ const given = process.argv.slice(2)
 const only = given.filter((word) => word !== '--all')
 if (given.includes('--all')) process.env.TEST_ALL = '1'
 const inFull = process.env.TEST_ALL === '1'
+const nothingSkipped = process.env.TEST_NOTHING_SKIPPED === '1'
 const rows = []
 // Failures are printed again at the very end, because sometimes only the last part of the output is
 // kept.
@@ -81,7 +82,10 @@ function suite(name, command, args, env = {}) {
   }
   const passed = counted ? counted.numPassedTests : ran.status === 0 ? 1 : 0
   const skipped = counted ? counted.numPendingTests + counted.numTodoTests : 0
-  const failed = Math.max(counted ? counted.numFailedTests : 0, ran.status === 0 ? 0 : 1)
+  const isSkipWrong = nothingSkipped && skipped > 0
+  if (isSkipWrong) failures.push(`${name}: ${skipped} of its tests were skipped`)
+  const isWrong = isSkipWrong || ran.status !== 0
+  const failed = Math.max(counted ? counted.numFailedTests : 0, isWrong ? 1 : 0)
   total.passed += passed
   total.failed += failed
   total.skipped += skipped
@@ -103,11 +107,10 @@ function count(name, complaints, what, times = () => ['', '']) {
 
 function skip(name, install) {
   if (!isAsked(name)) return
-  const failing = process.env.TEST_NOTHING_SKIPPED === '1'
-  total[failing ? 'failed' : 'skipped'] += 1
+  total[nothingSkipped ? 'failed' : 'skipped'] += 1
   rows.push([
     name,
-    failing ? 'failed' : 'skipped',
+    nothingSkipped ? 'failed' : 'skipped',
     `needs what this machine lacks; install it with: ${install}`,
     '',
     '',
@@ -153,7 +156,7 @@ if (rooms.length > 0)
 // and a published Alertmanager must accept our requests.
 if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('conformance with Go', node, ['conformance/run.ts', '--check'])
-  suite('S3 service', node, ['tools/s3.ts'])
+  suite('S3 service', node, ['tools/published/s3.ts'])
   suite('Alertmanager', node, ['tools/published/alertmanager.ts'])
 } else if (inFull) skip('conformance with Go, S3 service, Alertmanager', 'apt-get install golang')
 

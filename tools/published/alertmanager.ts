@@ -1,9 +1,9 @@
 /**
  * Tests what Steelyard sends to an Alertmanager against the real one (prometheus/alertmanager).
- * Needs Go and its module proxy; without them the script prints a message and succeeds, because
- * `npm test` tests the bodies against a server of its own.
+ * Needs Go and its module proxy (`conformance/go.ts`). `npm test` tests the bodies against a server
+ * of its own.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -14,23 +14,20 @@ import { parseCidr } from '#contract/network/addresses.ts'
 import { type Item, testContent } from '../../backend/src/domains/alerts/message.ts'
 import { send } from '../../backend/src/domains/alerts/sending.ts'
 import { endpointPolicy } from '../../backend/src/endpoints/policy.ts'
+import { buildWithGo } from '../../conformance/go.ts'
 
 const version = 'v0.28.1'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const folder = mkdtempSync(join(tmpdir(), 'alertmanager-'))
 
-/** Builds the program and returns its path; null without Go or its module proxy. */
+/** Builds the program and returns its path; null if it can't be built. */
 function build(): string | null {
-  const { status, error, stderr } = spawnSync(
-    'go',
+  const isBuilt = buildWithGo(
+    'what Steelyard sends to an Alertmanager',
     ['install', `github.com/prometheus/alertmanager/cmd/alertmanager@${version}`],
-    { env: { ...process.env, GOBIN: folder, GOFLAGS: '' }, encoding: 'utf8' },
+    { env: { GOBIN: folder, GOFLAGS: '' } },
   )
-  if (status === 0) return join(folder, 'alertmanager')
-  say(
-    `The Alertmanager was not tested: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`,
-  )
-  return null
+  return isBuilt ? join(folder, 'alertmanager') : null
 }
 
 async function freePort(): Promise<number> {

@@ -1,10 +1,9 @@
 /**
  * Tests the client of S3 stores against a published S3 service, the gateway of Versity
  * (github.com/versity/versitygw), which checks signatures and stores files in a folder. Needs Go
- * and its module proxy; without them the script prints a message and succeeds, because `npm test`
- * tests the client against a strict double.
+ * and its module proxy (`conformance/go.ts`). `npm test` tests the client against a strict double.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
@@ -12,30 +11,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseCidr } from '#contract/network/addresses.ts'
-import { endpointPolicy } from '../backend/src/endpoints/policy.ts'
-import { StoreError } from '../backend/src/domains/stores/object-store.ts'
-import { s3Store } from '../backend/src/domains/stores/s3.ts'
+import { endpointPolicy } from '../../backend/src/endpoints/policy.ts'
+import { StoreError } from '../../backend/src/domains/stores/object-store.ts'
+import { s3Store } from '../../backend/src/domains/stores/s3.ts'
+import { buildWithGo } from '../../conformance/go.ts'
 
 const version = 'v1.8.0'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const folder = mkdtempSync(join(tmpdir(), 's3-'))
 const keys = { accessKeyId: 'steelyard-test', secretAccessKey: randomBytes(20).toString('hex') }
 
-/** Builds the service and returns its path; null without Go or its module proxy. */
+/** Builds the service and returns its path; null if it can't be built. */
 function build(): string | null {
-  const { status, error, stderr } = spawnSync(
-    'go',
+  const isBuilt = buildWithGo(
+    'the client of S3 stores',
     ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`],
-    {
-      env: { ...process.env, GOBIN: folder, GOFLAGS: '' },
-      encoding: 'utf8',
-    },
+    { env: { GOBIN: folder, GOFLAGS: '' } },
   )
-  if (status === 0) return join(folder, 'versitygw')
-  say(
-    `The S3 service was not tested: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`,
-  )
-  return null
+  return isBuilt ? join(folder, 'versitygw') : null
 }
 
 async function freePort(): Promise<number> {
@@ -148,7 +141,7 @@ if (program !== null) {
         ? `versitygw ${version}: files of 0 B to 40 MiB were written, read back and removed; refusals are named`
         : `versitygw ${version}: not so:\n${wrong.join('\n')}`,
     )
-    process.exitCode = wrong.length === 0 ? 0 : 1
+    if (wrong.length > 0) process.exitCode = 1
   } finally {
     service.kill()
   }
