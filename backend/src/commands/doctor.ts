@@ -2,7 +2,7 @@
  * `doctor`: checks settings, key, database, clock and reachability, and prints how to fix problems.
  * Changes nothing.
  */
-import { stat, statfs } from 'node:fs/promises'
+import { readFile, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { supportedMinor } from '#talos/versions.ts'
 import { providerReturnPath } from '#contract/people/sign-in.ts'
@@ -20,6 +20,7 @@ import { silent } from '../log.ts'
 import { onlyHere } from '../network.ts'
 import { reader } from '../reading/reader.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
+import { certificateSaid } from './certificate.ts'
 import { messageOf, withDatabase } from './command.ts'
 import { domainsFor } from './domains.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
@@ -246,6 +247,19 @@ function reach({ good, warning }: Report, { publicUrl, simulate }: Config): void
     )
 }
 
+/** The certificate with which this installation answers, if it does so itself. */
+async function certificate(
+  report: Report,
+  { tls, publicUrl, trustedProxies }: Config,
+): Promise<void> {
+  if (!tls) return
+  const { verdict, text } = certificateSaid(await readFile(tls.certFile), {
+    publicUrl: trustedProxies.length === 0 ? publicUrl : null,
+    now: new Date(systemClock.now()),
+  })
+  report[verdict]('certificate', text)
+}
+
 async function space({ good, bad }: Report, { dataFolder }: Config): Promise<void> {
   const disk = await statfs(dataFolder).catch(() => undefined)
   if (!disk) return
@@ -287,6 +301,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
     await database(report, config, around)
     await space(report, config)
     reach(report, config)
+    await certificate(report, config)
     await factory(report, config)
     await identityProvider(report, config)
   } catch (error) {
