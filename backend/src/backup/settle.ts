@@ -7,6 +7,7 @@
 import type { PoolClient } from 'pg'
 import { historyKinds } from '#contract/history/kinds.ts'
 import { minuteOf } from '#contract/words.ts'
+import { wentBackSentence } from '../db/position.ts'
 
 /**
  * Number of event ids to skip: more than are published between a backup and its restore. A client
@@ -29,7 +30,7 @@ export async function settle(client: PoolClient, { madeAt, now, missing }: Older
   const said =
     missing === undefined
       ? `Restored from a backup of ${minuteOf(madeAt)}`
-      : `The database went back to ${minuteOf(madeAt)} and lacks ${missing}`
+      : wentBackSentence(madeAt, missing)
 
   const run = async (text: string, values: unknown[] = []): Promise<number> =>
     (await client.query(text, values)).rowCount ?? 0

@@ -16,7 +16,7 @@ import { FolderInUse } from '../db/embedded/lock.ts'
 import { keepPosition } from '../db/keep-position.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { missingSentence, positionFile, readPosition } from '../db/position.ts'
+import { missingSentence, positionFile, readPosition, wentBackSentence } from '../db/position.ts'
 import { eventChannel } from '../domains/events/api.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { type Log, logger } from '../log.ts'
@@ -151,7 +151,7 @@ async function start(
   const back = await holdIfBack(opened.database.pool, kept.read(), systemClock)
   if (back)
     log.error('database.went_back', {
-      reason: `The database went back to ${back.newest.toISOString()} and lacks ${missingSentence(back.missing)}. ${counted(back.clusters, 'cluster')} and ${counted(back.operations, 'open operation')} are held until a user resumes them`,
+      reason: `${wentBackSentence(back.newest, missingSentence(back.missing))}. ${counted(back.clusters, 'cluster')} and ${counted(back.operations, 'open operation')} are held until a user resumes them`,
     })
   const position = await readPosition(opened.database.pool)
   kept.write(position)

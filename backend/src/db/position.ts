@@ -8,6 +8,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import path from 'node:path'
 import type { ClientBase, Pool } from 'pg'
 import * as z from 'zod/mini'
+import { minuteOf } from '#contract/words.ts'
 
 export const Position = z.object({
   /** The installation's id: the position of another database says nothing about this one. */
@@ -85,6 +86,10 @@ export const missingSentence = ({ events, audit_entries: entries }: Missing): st
     ...(events ? [range(events, 'event', 'events')] : []),
     ...(entries ? [range(entries, 'audit entry', 'audit entries')] : []),
   ].join(' and ')
+
+/** "The database went back to 2026-11-20 14:02 UTC and lacks event 7", with a `missingSentence`. */
+export const wentBackSentence = (to: Date, missing: string): string =>
+  `The database went back to ${minuteOf(to)} and lacks ${missing}`
 
 const fileName = 'database-position'
 
