@@ -270,6 +270,16 @@ export const findingKinds = {
       timeline,
     ],
   },
+  cluster_change_failed: {
+    object: 'cluster',
+    severity: 'attention',
+    word: 'Change failed',
+    title: 'Scheduled change failed',
+    remedies: [
+      { title: 'Try again', action: 'operation', call: 'POST /v1/operations/{operation}/retry' },
+      timeline,
+    ],
+  },
   cluster_etcd_filling: {
     object: 'cluster',
     severity: 'attention',

@@ -1,10 +1,12 @@
 /** Judges clusters. Pure functions: what is known of a cluster gives its findings. */
 import { certificateKinds } from '#contract/clusters/certificates.ts'
+import { kindTitles } from '#contract/operations.ts'
 import { counted, minuteOf, someOf } from '#contract/words.ts'
 import { byVersion } from '#talos/versions.ts'
+import { wentBackSentence } from '../../db/position.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
-import type { StoppedUpgrade } from '../operations/api.ts'
+import type { FailedScheduled, StoppedUpgrade } from '../operations/api.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
 import { clockTime, type Judged, type Said, sentence } from './judged.ts'
 import { lostDisks, observed } from './judge-observed.ts'
@@ -15,6 +17,8 @@ const noSnapshots: SnapshotCondition = { newest_at: null, schedule: null, failur
 export interface Around {
   readonly snapshot: SnapshotCondition | undefined
   readonly upgrades: readonly StoppedUpgrade[]
+  /** A scheduled change that has failed. */
+  readonly failed: FailedScheduled | undefined
   /** Ids of servers that belong to clusters whose upgrades stopped. */
   readonly members: ReadonlySet<string>
   readonly unsupported: readonly Unsupported[]
@@ -86,7 +90,7 @@ function held({ held: restored }: ClusterCondition): Said | null {
   const what =
     missing === null
       ? `The database was restored from a backup of ${minuteOf(madeAt)}`
-      : `The database went back to ${minuteOf(madeAt)} and lacks ${missing}`
+      : wentBackSentence(madeAt, missing)
   return {
     kind: 'cluster_held',
     since,
@@ -145,6 +149,26 @@ const stopped = (
   }
 }
 
+/**
+ * "Change patches, scheduled for the maintenance window, failed 02:14 UTC." Nobody was there to see
+ * it. The finding ends with a retry, or with the next change that somebody asks for.
+ * @param current id of the cluster's newest operation
+ */
+const failedAlone = (
+  { kind, in_window, starts_at, ended_at, reason, operation_id }: FailedScheduled,
+  current: string | null,
+): Said => {
+  const forWhen = starts_at === null || in_window ? 'the maintenance window' : minuteOf(starts_at)
+  const why = reason === null ? '' : `. ${reason.replace(/\.$/, '')}`
+  const canRetry = operation_id === current
+  return {
+    kind: 'cluster_change_failed',
+    since: ended_at,
+    reason: `${kindTitles[kind]}, scheduled for ${forWhen}, failed ${clockTime(ended_at)}${why}${canRetry ? '' : '. Request the same change again'}`,
+    ...(canRetry && { operationId: operation_id }),
+  }
+}
+
 /** A step of an upgrade may wait so long, in ms: servers are drained and start. */
 const patienceMs = 15 * 60_000
 const hasStopped =
@@ -194,6 +218,7 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
       certificates(cluster, around.now),
       versions(around),
       upgrade === undefined ? null : stopped(upgrade, cluster.operation_id),
+      around.failed === undefined ? null : failedAlone(around.failed, cluster.operation_id),
       exhausted(around),
     )
   }

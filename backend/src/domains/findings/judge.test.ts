@@ -258,6 +258,34 @@ test('an upgrade that cannot be retried names no operation to retry, and says wh
   ])
 })
 
+test('a scheduled change that failed says when and why, and is tried again while it is the newest', () => {
+  const failed = {
+    operation_id: 'o',
+    cluster_id: 'web',
+    kind: 'clusterConfigure',
+    reason: 'web-2 does not answer.',
+    ended_at: at('21:14:00'),
+    starts_at: null,
+    in_window: true,
+  } as const
+  const judgedWith = (current: string, more: { starts_at?: Date; in_window?: boolean } = {}) =>
+    judgeCluster(cluster({ operation_id: current }), around({ failed: { ...failed, ...more } }))
+  expect(judgedWith('o')).toMatchObject([
+    {
+      kind: 'cluster_change_failed',
+      since: failed.ended_at,
+      operationId: 'o',
+      reason:
+        'Change patches, scheduled for the maintenance window, failed 21:14 UTC. web-2 does not answer.',
+    },
+  ])
+  const [snapshotSince] = judgedWith('other', { starts_at: at('21:00:00'), in_window: false })
+  expect(snapshotSince!.operationId).toBeUndefined()
+  expect(snapshotSince!.reason).toBe(
+    'Change patches, scheduled for 2026-11-27 21:00 UTC, failed 21:14 UTC. web-2 does not answer. Request the same change again.',
+  )
+})
+
 test('an upgrade that waits for more than fifteen minutes says for what', () => {
   const upgrade = (since: string) => ({
     operation_id: 'o',

@@ -31,7 +31,7 @@ export interface FindingParts extends Pick<
 > {
   readonly servers: Pick<Servers, 'conditions' | 'showFindings'>
   readonly clusters: Pick<Clusters, 'conditions' | 'memberIds' | 'showFinding'>
-  readonly operations: Pick<Operations, 'stoppedUpgrades'>
+  readonly operations: Pick<Operations, 'stoppedUpgrades' | 'failedScheduled'>
   readonly subnets: Pick<Subnets, 'exhausted'>
   readonly patches: Pick<Patches, 'behind'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
@@ -105,6 +105,9 @@ export function judging(parts: FindingParts) {
     const snapshots = await snapshotConditions(tx)
     const full = await parts.subnets.exhausted(tx)
     const stopped = await parts.operations.stoppedUpgrades(tx)
+    const failed = new Map(
+      (await parts.operations.failedScheduled(tx)).map((one) => [one.cluster_id, one]),
+    )
     const members = await parts.clusters.memberIds(
       tx,
       stopped.map((u) => u.cluster_id),
@@ -116,6 +119,7 @@ export function judging(parts: FindingParts) {
         judgeCluster(cluster, {
           snapshot: snapshots.get(cluster.id),
           upgrades: upgrades.get(cluster.id) ?? [],
+          failed: failed.get(cluster.id),
           members,
           full: full.get(cluster.id) ?? [],
           unsupported: parts.versions.unsupported(

@@ -123,6 +123,17 @@ export interface StoppedUpgrade {
   readonly left: readonly string[]
 }
 
+/** A change of a cluster that was to run at a time or in a maintenance window, and has failed. */
+export interface FailedScheduled {
+  readonly operation_id: string
+  readonly cluster_id: string
+  readonly kind: OperationKind
+  readonly reason: string | null
+  readonly ended_at: Date
+  readonly starts_at: Date | null
+  readonly in_window: boolean
+}
+
 export interface Operations {
   /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
   readonly create: <K extends OperationKind>(
@@ -193,6 +204,11 @@ export interface Operations {
   ) => Promise<Operation[]>
   /** The upgrades of clusters that stopped, and after which none of their kind has begun. */
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
+  /**
+   * The scheduled changes of clusters that have failed, and after which nobody has asked for another
+   * change of the cluster; without upgrades and snapshots.
+   */
+  readonly failedScheduled: (on: On) => Promise<FailedScheduled[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,
    * with the time at which the first of these steps began. An operation that was done since then counts too.

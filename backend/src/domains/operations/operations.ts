@@ -75,6 +75,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
   },
 
   stoppedUpgrades: async (on: Db | Tx) => (await store.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
+  failedScheduled: store.failedScheduled,
   touched: async (on: Db | Tx, endedSince: Date) =>
     (await store.touched(on, endedSince)).map(({ server_id, since }) => ({
       server_id: server_id!,

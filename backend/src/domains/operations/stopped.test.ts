@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { OperationKind } from '#contract/operations.ts'
 import { startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend()
@@ -75,4 +76,54 @@ test('a cancelled upgrade that changed no server is not half way', async () => {
   const cluster = randomUUID()
   await upgrade(cluster, 'cancelled', ['skipped', 'skipped'])
   expect(await stoppedOf(cluster)).toEqual([])
+})
+
+/** A change of the cluster. The clock goes on by a minute. */
+async function change(
+  clusterId: string,
+  status: Status,
+  more: { kind?: OperationKind; in_window?: boolean; starts_at?: Date } = {},
+): Promise<string> {
+  backend.clock.advance(60_000)
+  const at = new Date(backend.clock.now())
+  const { id } = await db
+    .insertInto('operation')
+    .values({
+      kind: 'clusterConfigure',
+      target_kind: 'cluster',
+      target_id: clusterId,
+      target_name: 'web',
+      status,
+      reason: status === 'failed' ? 'web-2 does not answer' : null,
+      created_by_name: 'ada@example.com',
+      created_at: at,
+      ended_at: status === 'failed' || status === 'done' ? at : null,
+      ...more,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+const failedOf = async (clusterId: string) =>
+  (await operations.failedScheduled(db)).filter((one) => one.cluster_id === clusterId)
+
+test('a scheduled change that failed is told until somebody asks for another change', async () => {
+  const cluster = randomUUID()
+  const inWindow = await change(cluster, 'failed', { in_window: true })
+  expect(await failedOf(cluster)).toMatchObject([
+    { operation_id: inWindow, kind: 'clusterConfigure', reason: 'web-2 does not answer' },
+  ])
+  await change(cluster, 'done', { kind: 'clusterSnapshot' })
+  expect(await failedOf(cluster)).toMatchObject([{ operation_id: inWindow }])
+  await change(cluster, 'pending')
+  expect(await failedOf(cluster)).toEqual([])
+  const atTime = await change(cluster, 'failed', { starts_at: new Date(backend.clock.now()) })
+  expect(await failedOf(cluster)).toMatchObject([{ operation_id: atTime }])
+})
+
+test('no channel is told of a change that failed as somebody looked on, and upgrades have their own finding', async () => {
+  const cluster = randomUUID()
+  await change(cluster, 'failed')
+  await change(cluster, 'failed', { kind: 'clusterUpgradeTalos', in_window: true })
+  expect(await failedOf(cluster)).toEqual([])
 })

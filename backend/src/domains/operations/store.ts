@@ -1,5 +1,12 @@
 /** SQL for operations and their steps. */
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import {
+  type Insertable,
+  type NotNull,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type Updateable,
+} from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { type Operation, operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -375,6 +382,42 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
       e.or([e('s.status', 'in', ['running', 'waiting']), e('s.ended_at', '>', endedSince)]),
     )
     .groupBy('s.node_id')
+    .execute()
+
+/**
+ * The changes of clusters that were to run at a time or in a maintenance window and have failed, if
+ * nobody has asked for another change of the cluster since. Upgrades are told by `stoppedUpgrades`,
+ * and snapshots by their store's findings.
+ */
+export const failedScheduled = (on: Db | Tx) =>
+  on
+    .selectFrom('operation as o')
+    .select(['o.id as operation_id', 'o.target_id as cluster_id', 'o.kind', 'o.reason'])
+    .select(['o.ended_at', 'o.starts_at', 'o.in_window'])
+    .$narrowType<{ cluster_id: NotNull; ended_at: NotNull }>()
+    .where('o.status', '=', 'failed')
+    .where('o.target_kind', '=', 'cluster')
+    .where('o.target_id', 'is not', null)
+    .where('o.ended_at', 'is not', null)
+    .where((e) => e.or([e('o.in_window', '=', true), e('o.starts_at', 'is not', null)]))
+    .where('o.kind', 'not in', [
+      'clusterUpgradeTalos',
+      'clusterUpgradeKubernetes',
+      'clusterSnapshot',
+    ])
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('operation as later')
+            .select('later.id')
+            .where('later.target_kind', '=', 'cluster')
+            .whereRef('later.target_id', '=', 'o.target_id')
+            .whereRef('later.created_at', '>', 'o.created_at')
+            .where('later.kind', '<>', 'clusterSnapshot'),
+        ),
+      ),
+    )
     .execute()
 
 /** The step after which a server has the new version, by its key without the server. */

@@ -66,6 +66,7 @@ export const cluster = (more: Partial<ClusterCondition> = {}): ClusterCondition 
 export const around = (more: Partial<Around> = {}): Around => ({
   snapshot: undefined,
   upgrades: [],
+  failed: undefined,
   members: new Set(['web-3']),
   unsupported: [],
   full: [],
