@@ -15,7 +15,8 @@ import { type Connection, placeOf } from './connection.ts'
 import { connect, type ConnectOptions, isDatabaseGone } from './db.ts'
 import { type Account, canEnter, databaseAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
-import { FolderInUse, lockFolder } from './embedded/lock.ts'
+import { listenIn } from './embedded/elsewhere.ts'
+import { FolderInUse, isUsedElsewhere, lockFolder } from './embedded/lock.ts'
 import { removeHalfMade } from './embedded/postgres-folder.ts'
 import { embeddedPostgres } from './embedded/supervisor.ts'
 import { findServer, NoServer, offersTls, sharesSessions } from './find.ts'
@@ -76,7 +77,8 @@ function ownerOf(dataFolder: string, { uid }: Machine): Account | undefined {
 /**
  * `embedded` is undefined with DATABASE_URL. `close` ends the connections, stops the server if this
  * process runs it, and unlocks the data folder.
- * @throws FolderInUse if another Steelyard uses the data folder and `beside` is false
+ * @throws FolderInUse if another Steelyard uses the data folder and `beside` is false, or if it is
+ *   in another container
  * @throws Error with a sentence for users if the database doesn't start or answer
  */
 export async function openDatabase({
@@ -97,6 +99,8 @@ export async function openDatabase({
       { cause: error },
     )
   }
+  if (await isUsedElsewhere(config.dataFolder, machine))
+    throw new FolderInUse(config.dataFolder, null)
   let unlock: (() => void) | undefined
   try {
     unlock = lockFolder(config.dataFolder, machine)
@@ -110,6 +114,14 @@ export async function openDatabase({
   }
   const onIdleError = (error: Error) => log.debug('database.idle_connection_lost', { error })
   try {
+    if (unlock) {
+      const release = unlock
+      const stop = await listenIn(config.dataFolder)
+      unlock = () => {
+        stop()
+        release()
+      }
+    }
     if (config.databaseUrl !== undefined) {
       const url = config.databaseUrl
       const connection = await answering(url, { waitMs, stopAsked, log })

@@ -9,15 +9,17 @@ import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'n
 import path from 'node:path'
 import { isAlive, type Machine } from '../../machine.ts'
 import { Refusal } from '../../refusal.ts'
+import { isListening } from './elsewhere.ts'
 
 export class FolderInUse extends Refusal {
   override readonly name = 'FolderInUse'
-  readonly pid: number
-  constructor(folder: string, pid: number) {
+  /** @param pid null: the process is in another container, where ids are counted anew */
+  constructor(folder: string, pid: number | null) {
     super(
-      `Another Steelyard (process ${pid}) uses the data folder ${folder}: stop it, or set STEELYARD_DATA to another folder`,
+      pid === null
+        ? `Another Steelyard uses the data folder ${folder}, in another container: stop it, or run this command in its container`
+        : `Another Steelyard (process ${pid}) uses the data folder ${folder}: stop it, or set STEELYARD_DATA to another folder`,
     )
-    this.pid = pid
   }
 }
 
@@ -59,6 +61,10 @@ export function assertFree(folder: string, machine: Machine): void {
   const holder = read(path.join(folder, 'steelyard.pid'))
   if (lives(machine, holder)) throw new FolderInUse(folder, holder.pid)
 }
+
+/** Whether a Steelyard in another container uses the folder. */
+export const isUsedElsewhere = async (folder: string, machine: Machine): Promise<boolean> =>
+  !lives(machine, read(path.join(folder, 'steelyard.pid'))) && (await isListening(folder))
 
 /**
  * Locks the folder for this process. Returns a function that releases it.
