@@ -8,6 +8,10 @@ account=steelyard
 
 case " $* " in *' --help '* | *' -h '*) exec "$program" "$@" ;; esac
 case "${1:-} ${2:-}" in
+  # These read and change backups in stores, over the API.
+  'backup list' | 'backup take' | 'backup verify' | 'backup remove' | 'backup schedule' | 'backup plan' | 'backup unplan')
+    exec "$program" "$@"
+    ;;
   'serve '* | 'doctor '* | 'backup '* | 'restore '* | 'key add' | 'audit verify' | 'user recover') ;;
   'user add') case " $* " in *' --first '*) ;; *) exec "$program" "$@" ;; esac ;;
   *) exec "$program" "$@" ;;

@@ -1,7 +1,11 @@
 /** The parts of a release that need neither a build nor root. `npm run release` tries the rest. */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { everyCommand } from '../../cli/src/testing/cli.ts'
 import { platforms } from './platforms.ts'
 import { hasIntegrity } from './packages.ts'
 import { nfpmSettings } from './deb/deb.ts'
@@ -91,4 +95,27 @@ test('the unit, the command of the package and its scripts agree on account and 
     expect(command).toContain(`${name}=${value}`)
   expect(command).toContain(`settings=${unit.environmentFile}\n`)
   expect(unit.command).toBe(`${/program=(\S+)/.exec(command)![1]} serve`)
+})
+
+test('the command of the package runs as the account what works on the installation, and nothing else', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sy-command-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const program = join(folder, 'program')
+  writeFileSync(program, '#!/bin/sh\necho as the user\n', { mode: 0o755 })
+  // There is no such account, so what is for the account ends with an error.
+  const script = readFileSync('deploy/systemd/command.sh', 'utf8')
+    .replace(/^program=.*$/m, `program=${program}`)
+    .replace(/^settings=.*$/m, `settings=${folder}/none`)
+    .replace(/^account=.*$/m, 'account=nobody-of-this-name')
+    .replace(/TMPDIR=\S+/, `TMPDIR=${folder}/tmp`)
+  const command = join(folder, 'command.sh')
+  writeFileSync(command, script)
+  const isOfUser = (...words: string[]) =>
+    spawnSync('sh', [command, ...words]).stdout.toString() === 'as the user\n'
+  const named = (isLocal: boolean) =>
+    everyCommand().flatMap(({ name, local }) => (local === isLocal ? [name] : []))
+  expect(named(true).filter((name) => isOfUser(...name.split(' ')))).toEqual([])
+  expect(named(false).filter((name) => !isOfUser(...name.split(' ')))).toEqual([])
+  expect(isOfUser('user', 'add', 'ada@example.com')).toBe(true)
+  expect(isOfUser('user', 'add', '--first', 'ada@example.com')).toBe(false)
 })
