@@ -227,12 +227,21 @@ export async function tryCuts(role: Role): Promise<void> {
     next: () => next,
     cli,
   })
-  describe.each(Object.entries(ways))('%s', (_way, act) => {
-    test.each(Object.entries(cuts))('%s', { timeout: 300_000 }, async (_kind, cut) => {
-      await settled()
-      await act(cut)
-      await settled()
-      expect((await world.server(server.id)).kubernetes?.ready).toBe(true)
+  // A test that reached its limit has left the server changed: the tests after it fail at once,
+  // instead of each waiting for its own limit.
+  let running: string | null = null
+  describe.each(Object.entries(ways))('%s', (way, act) => {
+    test.each(Object.entries(cuts))('%s', { timeout: 300_000 }, async (kind, cut) => {
+      expect(running, 'the test that has not ended').toBe(null)
+      running = `${way}: ${kind}`
+      try {
+        await settled()
+        await act(cut)
+        await settled()
+        expect((await world.server(server.id)).kubernetes?.ready).toBe(true)
+      } finally {
+        running = null
+      }
     })
   })
 }
