@@ -196,6 +196,8 @@ test('the URL in a setting is normalised', () => {
 test('the settings of the CLI and of the scripts in docs/ are accepted, and an unknown setting is refused', () => {
   expect(
     problems({
+      STEELYARD_CA_FILE: 'x',
+      STEELYARD_CONTEXT: 'x',
       STEELYARD_URL: 'x',
       STEELYARD_TOKEN: 'x',
       STEELYARD_EMAIL: 'x',

@@ -380,6 +380,8 @@ export function readConfig(environment: Environment, folder: string) {
  * docs/api-first-cluster.md.
  */
 const others: ReadonlySet<string> = new Set([
+  'STEELYARD_CA_FILE',
+  'STEELYARD_CONTEXT',
   'STEELYARD_TOKEN',
   'STEELYARD_URL',
   'STEELYARD_EMAIL',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOpenToOthers } from './private-file.ts'
+import { closing, isOpenToOthers } from './private-file.ts'
 
 const root = 0
 const own = 65_532
@@ -21,4 +21,13 @@ test.each([
 
 test('a process of root accepts no file that a group can read', () => {
   expect(isOpenToOthers({ mode: 0o440, uid: root }, root)).toBe(true)
+})
+
+test('a file of root is closed so that the process can still read it', () => {
+  const process = { uid: own, gid: 65_533 }
+  expect(closing('/etc/steelyard/key', { uid: root }, process)).toBe(
+    'chgrp 65533 /etc/steelyard/key && chmod 0640 /etc/steelyard/key',
+  )
+  expect(closing('/data/key', { uid: own }, process)).toBe('chmod 0600 /data/key')
+  expect(closing('/data/key', { uid: root }, { uid: root, gid: 0 })).toBe('chmod 0600 /data/key')
 })

@@ -11,4 +11,17 @@ import { userInfo } from 'node:os'
 export const isOpenToOthers = (
   { uid, mode }: Pick<Stats, 'uid' | 'mode'>,
   own = userInfo().uid,
-): boolean => (mode & (uid === 0 && own !== 0 ? 0o037 : 0o077)) !== 0
+): boolean => (mode & (isOfRoot(uid, own) ? 0o037 : 0o077)) !== 0
+
+/**
+ * The commands that close such a file to others and leave it readable for this process.
+ * @param own user and group id of this process
+ */
+export const closing = (
+  file: string,
+  { uid }: Pick<Stats, 'uid'>,
+  own: { readonly uid: number; readonly gid: number } = userInfo(),
+): string =>
+  isOfRoot(uid, own.uid) ? `chgrp ${own.gid} ${file} && chmod 0640 ${file}` : `chmod 0600 ${file}`
+
+const isOfRoot = (uid: number, own: number): boolean => uid === 0 && own !== 0

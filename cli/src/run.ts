@@ -67,7 +67,7 @@ export async function run(
       runProgram: async (words) => {
         if (program) return program(words)
         throw new CliError('usage', `${parsed.command.name} is a command of the program itself`, {
-          hint: `Run it on the machine of Steelyard, in its folder: npm run steelyard -- ${words.join(' ')}`,
+          hint: `Run it on the machine of Steelyard: steelyard ${words.join(' ')} (in a checkout of the sources: npm run steelyard -- ${words.join(' ')})`,
         })
       },
     }

@@ -175,6 +175,7 @@ test('every documented command runs in an empty clone', async () => {
   const vlan = { apiVersion: 'v1alpha1', kind: 'VLANConfig', name: 'vlan120', vlanID: 120 }
   writeFileSync(join(clone, 'vlan.yaml'), JSON.stringify({ ...vlan, parent: '{{link}}' }))
   writeFileSync(join(clone, 'import/web.db'), 'no snapshot')
+  writeFileSync(join(clone, 'secrets.yaml'), 'no secrets')
 
   // The first command installs, and says so where it doesn't disturb the output.
   const first = await run('npm run --silent steelyard -- doctor --json')

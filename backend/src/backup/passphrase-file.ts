@@ -1,7 +1,7 @@
 /** The passphrase of a backup in a file that only its owner can read. */
 import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
-import { isOpenToOthers } from '../private-file.ts'
+import { closing, isOpenToOthers } from '../private-file.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { BackupRefused } from './sealed.ts'
 
@@ -19,8 +19,11 @@ export function demandLength(passphrase: string): void {
 /** The first line of the file. @throws Refusal */
 export async function passphraseIn(file: string): Promise<string> {
   try {
-    if (isOpenToOthers(await stat(file)))
-      throw new BackupRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
+    const found = await stat(file)
+    if (isOpenToOthers(found))
+      throw new BackupRefused(
+        `${file} can be read by others than its owner: ${closing(file, found)}`,
+      )
     const bytes = await readFile(file)
     // Another encoding would lose characters, and then other passphrases would fit as well.
     if (!isUtf8(bytes))

@@ -1,7 +1,7 @@
 /**
  * The key file: one key per line, `steelyard-key-1 <id> <base64>`; the last key is the current one.
- * Rotation adds a line; an older line may be removed when no data key is wrapped by its key any
- * more. The file is created with mode 0600 at the first start, and refused if other accounts can
+ * Rotation adds a line. An older line is needed as long as a data key, a snapshot or an escrow file
+ * is wrapped by its key. The file is created with mode 0600 at the first start, and refused if other accounts can
  * read it.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
@@ -9,7 +9,7 @@ import { access, link, readFile, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pool } from 'pg'
 import { type Db, inTransaction } from '../db/db.ts'
-import { isOpenToOthers } from '../private-file.ts'
+import { closing, isOpenToOthers } from '../private-file.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { writeDurably } from './durable.ts'
 
@@ -55,9 +55,10 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
   if (isOpenToOthers(found))
-    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`, {
-      lasts: true,
-    })
+    throw new KeyFileRefused(
+      `${file} can be read by others than its owner: ${closing(file, found)}`,
+      { lasts: true },
+    )
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
@@ -129,8 +130,8 @@ const notTheKey = (file: string, wanted: string) =>
   )
 
 /**
- * Adds a new current key to the file; the older keys are needed until `rotate` has wrapped all data
- * keys again.
+ * Adds a new current key to the file. `rotate` then wraps all data keys again; snapshots and escrow
+ * files still need the older keys.
  */
 export async function addKey(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8')

@@ -175,7 +175,7 @@ const RestorePanel = () => (
           open a backup.
         </li>
       </ol>
-      <Command command="npm run steelyard -- restore FILE" />
+      <Command command="steelyard restore FILE" />
       <p>Clusters are held after a restore, until somebody has looked at each.</p>
       <a href="/docs/restoring-steelyard">Restoring Steelyard, step by step</a>
     </div>
