@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -124,6 +125,18 @@ test('what is said of the backups names the newest, a failure, and a schedule th
   expect(await said()).toBeNull()
 })
 
+/** The schedule takes a backup, which is late by three days. */
+async function afterThreeDays(): Promise<void> {
+  await backend.platform.pool.query(
+    `update snapshot_schedule set begun_for = begun_for - interval '3 days'`,
+  )
+  backend.clock.advance(1_000)
+  await inTransaction(backend.platform.db, (tx) =>
+    backend.platform.engine.wake(tx, 'snapshot-schedule', 'installation'),
+  )
+  await backend.engine.settle()
+}
+
 test('the schedule takes one backup for all missed times, and removes the backups that it no longer keeps', async () => {
   const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 1, keep_days: null }
   expect((await admin.call(backupScheduleSet, { body: wish })).answer).toMatchObject({
@@ -131,20 +144,28 @@ test('the schedule takes one backup for all missed times, and removes the backup
     keep_count: 1,
     problem: null,
   })
-  for (let day = 0; day < 2; day++) {
-    await backend.platform.pool.query(
-      `update snapshot_schedule set begun_for = begun_for - interval '3 days'`,
-    )
-    backend.clock.advance(1_000)
-    await inTransaction(backend.platform.db, (tx) =>
-      backend.platform.engine.wake(tx, 'snapshot-schedule', 'installation'),
-    )
-    await backend.engine.settle()
-  }
+  await afterThreeDays()
+  await afterThreeDays()
   const [only, ...more] = await list()
   expect([only!.status, only!.made_by, more.length]).toEqual(['ready', 'schedule', 0])
   expect((await admin.call(backupScheduleGet)).answer!.schedule).toMatchObject({
     last_ready_at: only!.taken_at,
   })
+  expect((await admin.call(backupScheduleRemove)).status).toBe(204)
+})
+
+test('a restored Steelyard removes no backup before all clusters are resumed', async () => {
+  const { db } = backend.platform
+  const before = (await list()).length
+  const [subject, id] = [randomUUID(), randomUUID()]
+  await db.insertInto('hold').values({ subject, kind: 'cluster', id }).execute()
+  const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 1, keep_days: null }
+  await admin.call(backupScheduleSet, { body: wish })
+  await afterThreeDays()
+  await afterThreeDays()
+  expect(await list()).toHaveLength(before + 2)
+  await db.deleteFrom('hold').execute()
+  await afterThreeDays()
+  expect(await list()).toHaveLength(1)
   expect((await admin.call(backupScheduleRemove)).status).toBe(204)
 })

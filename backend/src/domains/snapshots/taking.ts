@@ -15,6 +15,7 @@ import { sealWithKey, unsealWithKey } from '../../backup/key-sealed.ts'
 import { BackupRefused } from '../../backup/sealed.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
+import { heldCounts } from '../../engine/holds.ts'
 import { system } from '../../http/caller.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { type ObjectStore, StoreError } from '../stores/api.ts'
@@ -196,6 +197,9 @@ export function taking(parts: SnapshotParts): Reconciler {
     const schedule =
       row.made_by === 'schedule' ? await store.schedule(tx, row.cluster_id) : undefined
     if (!schedule) return
+    // A copy that was restored on trial would remove the backups of the original. Who resumes the
+    // clusters works with this one.
+    if (row.cluster_id === null && (await heldCounts(tx)).cluster > 0) return
     const ready = (await store.scheduled(tx, row.cluster_id)).map((one) => ({
       id: one.id,
       takenAt: one.taken_at!,
