@@ -1,16 +1,17 @@
 /** The kubelet's own configuration, its arguments and its mounts. */
 import { durationMs } from '../config/formats.ts'
-import { textOf } from '../config/report.ts'
-import type { TreeNode } from '../config/tree.ts'
 import { nearestOf } from '../config/nearest.ts'
-import { isOverridden } from './limits/values.ts'
-import { quoted, type RuntimeRule } from './rule.ts'
+import { type Report, textOf } from '../config/report.ts'
+import type { TreeNode } from '../config/tree.ts'
+import { folderOf, placeOf } from './limits/folders.ts'
+import { isQuantity, lastOf, settingOf } from './limits/values.ts'
+import { type Hit, quoted, type RuntimeRule } from './rule.ts'
 
 const words = (text: string): readonly string[] => text.split(/\s+/)
 const extraConfig = ['machine', 'kubelet', 'extraConfig'] as const
 const isDown = 'the kubelet does not start'
 
-/** What a field of the kubelet's configuration takes. */
+/** What fields of the kubelet's configuration take. A dot leads into a mapping or a list of them. */
 interface Kind {
   readonly what: string
   readonly takes: (node: TreeNode) => boolean
@@ -30,7 +31,8 @@ const allOf = (node: TreeNode, is: (one: TreeNode) => boolean): boolean =>
 /**
  * Fields of `KubeletConfiguration` (Kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go`
  * at v0.36.3, which Talos 1.13 uses; v0.35.4 of Talos 1.12 lacks memoryReservationPolicy and
- * tlsCurvePreferences).
+ * tlsCurvePreferences; defaultPodSysctls came after 1.36), and those in their mappings
+ * (`component-base` `logs/api/v1/types.go` and `tracing/api/v1/types.go`, `api/core/v1`, Taint).
  */
 const kinds: readonly Kind[] = [
   {
@@ -42,7 +44,9 @@ const kinds: readonly Kind[] = [
       enableSystemLogQuery failCgroupV1 failSwapOn localStorageCapacityIsolation
       makeIPTablesUtilChains mergeDefaultEvictionSettings registerNode seccompDefault
       serializeImagePulls singleProcessOOMKill enableContentionProfiling kernelMemcgNotification
-      protectKernelDefaults rotateCertificates runOnce serverTLSBootstrap`,
+      protectKernelDefaults rotateCertificates runOnce serverTLSBootstrap
+      authentication.anonymous.enabled authentication.webhook.enabled
+      logging.options.json.splitStream logging.options.text.splitStream`,
     ),
   },
   {
@@ -55,7 +59,10 @@ const kinds: readonly Kind[] = [
       reservedSystemCPUs showHiddenMetricsForVersion staticPodPath staticPodURL systemCgroups
       systemReservedCgroup tlsCertFile tlsMinVersion tlsPrivateKeyFile topologyManagerPolicy
       topologyManagerScope volumePluginDir imagePullCredentialsVerificationPolicy resolvConf
-      configMapAndSecretChangeDetectionStrategy memoryReservationPolicy`,
+      configMapAndSecretChangeDetectionStrategy memoryReservationPolicy
+      authentication.x509.clientCAFile authorization.mode logging.format logging.vmodule.filePattern
+      memorySwap.swapBehavior registerWithTaints.effect registerWithTaints.key
+      registerWithTaints.timeAdded registerWithTaints.value tracing.endpoint`,
     ),
   },
   {
@@ -66,7 +73,9 @@ const kinds: readonly Kind[] = [
       httpCheckFrequency imageMaximumGCAge imageMinimumGCAge nodeStatusReportFrequency
       nodeStatusUpdateFrequency runtimeRequestTimeout shutdownGracePeriod
       shutdownGracePeriodCriticalPods streamingConnectionIdleTimeout syncFrequency
-      volumeStatsAggPeriod containerLogMonitorInterval cpuCFSQuotaPeriod`,
+      volumeStatsAggPeriod containerLogMonitorInterval cpuCFSQuotaPeriod
+      authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL
+      authorization.webhook.cacheUnauthorizedTTL crashLoopBackOff.maxContainerRestartPeriod`,
     ),
   },
   {
@@ -77,7 +86,10 @@ const kinds: readonly Kind[] = [
       port readOnlyPort registryBurst containerLogMaxFiles containerLogMaxWorkers eventRecordQPS
       healthzPort imageGCHighThresholdPercent imageGCLowThresholdPercent iptablesDropBit
       iptablesMasqueradeBit kubeAPIQPS maxParallelImagePulls nodeStatusMaxImages oomScoreAdj
-      registryPullQPS podPidsLimit maxOpenFiles`,
+      registryPullQPS podPidsLimit maxOpenFiles logging.verbosity logging.vmodule.verbosity
+      reservedMemory.numaNode shutdownGracePeriodByPodPriority.priority
+      shutdownGracePeriodByPodPriority.shutdownGracePeriodSeconds tracing.samplingRatePerMillion
+      userNamespaces.idsPerPod`,
     ),
   },
   {
@@ -97,7 +109,7 @@ const kinds: readonly Kind[] = [
     what: 'a mapping of names to texts in quotes, such as cpu: "1"',
     takes: (node) => node.is === 'map' && allOf(node, isText),
     fields: words(
-      `cpuManagerPolicyOptions evictionHard evictionMinimumReclaim evictionSoft
+      `cpuManagerPolicyOptions defaultPodSysctls evictionHard evictionMinimumReclaim evictionSoft
       evictionSoftGracePeriod kubeReserved qosReserved systemReserved topologyManagerPolicyOptions`,
     ),
   },
@@ -115,16 +127,63 @@ const kinds: readonly Kind[] = [
     what: 'a mapping',
     takes: (node) => node.is === 'map',
     fields: words(
-      'authentication authorization crashLoopBackOff logging memorySwap staticPodURLHeader tracing userNamespaces',
+      `authentication authentication.anonymous authentication.webhook authentication.x509
+      authorization authorization.webhook crashLoopBackOff logging logging.options
+      logging.options.json logging.options.text memorySwap reservedMemory.limits staticPodURLHeader
+      tracing userNamespaces`,
     ),
   },
   {
     what: 'a list of mappings',
     takes: (node) => node.is === 'list' && node.items.every((item) => item.is === 'map'),
-    fields: words('registerWithTaints reservedMemory shutdownGracePeriodByPodPriority'),
+    fields: words(
+      'logging.vmodule registerWithTaints reservedMemory shutdownGracePeriodByPodPriority',
+    ),
+  },
+  {
+    what: 'a time span such as 5s, or a number of nanoseconds',
+    takes: (node) => isWhole(node) || (isText(node) && durationMs(textOf(node)) !== undefined),
+    fields: ['logging.flushFrequency'],
+  },
+  {
+    what: 'an amount such as 64Mi',
+    takes: (node) => isWhole(node) || (isText(node) && isQuantity(textOf(node))),
+    fields: ['logging.options.json.infoBufferSize', 'logging.options.text.infoBufferSize'],
   },
 ]
 const kindOf = new Map(kinds.flatMap((kind) => kind.fields.map((field) => [field, kind] as const)))
+const parentOf = (field: string): string => field.split('.').slice(0, -1).join('.')
+/** The names of the fields of each mapping, by its field; the empty one is the configuration. */
+const namesIn = Map.groupBy(kindOf.keys(), parentOf)
+
+/** What is wrong with the fields of a mapping and of those in it. */
+function* fieldProblems(main: Report, at: readonly string[], parent: string): Generator<Hit> {
+  for (const { path, key, node } of main.entries(...at)) {
+    const field = parent === '' ? key : `${parent}.${key}`
+    const kind = kindOf.get(field)
+    if (ofTalos.has(field) || isNull(node)) continue
+    if (kind === undefined || parentOf(field) !== parent) {
+      const near = nearestOf(
+        key,
+        namesIn.get(parent)!.map((one) => one.split('.').at(-1)!),
+      )
+      yield {
+        document: main,
+        path,
+        sentence: `The kubelet’s configuration has no field ${field}, and with an unknown one it does not start${near === null ? '' : `. Did you mean ${near}?`}`,
+      }
+    } else if (!kind.takes(node))
+      yield {
+        document: main,
+        path,
+        sentence: `The kubelet’s field ${field} must be ${kind.what}; otherwise ${isDown}`,
+      }
+    else if (namesIn.has(field)) {
+      yield* fieldProblems(main, path, field)
+      for (const item of main.items(...path)) yield* fieldProblems(main, item.path, field)
+    }
+  }
+}
 /** Set by Talos; its validator refuses them (`pkg/machinery/kubelet`, ProtectedConfigurationFields). */
 const ofTalos = new Set(['apiVersion', 'kind'])
 
@@ -137,6 +196,7 @@ const choices: ReadonlyMap<string, readonly string[]> = new Map([
   ['hairpinMode', ['promiscuous-bridge', 'hairpin-veth', 'none']],
   ['tlsMinVersion', ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13']],
   ['memorySwap.swapBehavior', ['NoSwap', 'LimitedSwap']],
+  ['logging.format', ['text', 'json']],
 ])
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
@@ -181,52 +241,39 @@ const kubeletArguments: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Folders of Talos's root file system; only those of the first list can be written to. */
-const writable = new Set(['var', 'run', 'tmp', 'dev', 'system'])
-const ofImage = new Set(
-  words('bin boot etc lib lib64 mnt opt proc root sbin sys usr').concat([...writable]),
-)
+/** The folders of the host that the kubelet gets. A path without / begins at the root as well. */
+const mountsOf = (main: Report) =>
+  main.items('machine', 'kubelet', 'extraMounts').map((mount) => {
+    const path = [...mount.path, 'source']
+    const source = main.text(...path)
+    return { path, source, folder: folderOf(source) }
+  })
 
 export const kubeletRules: readonly RuntimeRule[] = [
   {
     id: 'kubelet-field',
     source:
-      'Talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go, prepareExtraConfig: FromUnstructuredWithValidation refuses unknown fields and other types',
+      'Talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go, prepareExtraConfig: FromUnstructuredWithValidation refuses unknown fields and other types, also in mappings',
     level: 'refuse',
     *find({ main }) {
-      for (const { path, key, node } of main.entries(...extraConfig)) {
-        const kind = kindOf.get(key)
-        if (ofTalos.has(key) || isNull(node)) continue
-        if (kind === undefined) {
-          const near = nearestOf(key, kindOf.keys())
-          yield {
-            document: main,
-            path,
-            sentence: `The kubelet’s configuration has no field ${key}, and with an unknown one it does not start${near === null ? '' : `. Did you mean ${near}?`}`,
-          }
-        } else if (!kind.takes(node))
-          yield {
-            document: main,
-            path,
-            sentence: `The kubelet’s field ${key} must be ${kind.what}; otherwise ${isDown}`,
-          }
-      }
+      yield* fieldProblems(main, extraConfig, '')
     },
   },
   {
     id: 'kubelet-value',
     source:
-      'Kubernetes pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration; Talos pkg/machinery/constants has 30s and 10s for shutdownGracePeriod and shutdownGracePeriodCriticalPods',
+      'Kubernetes pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration; component-base logs/api/v1/options.go: "Unsupported log format"; Talos pkg/machinery/constants has 30s and 10s for shutdownGracePeriod and shutdownGracePeriodCriticalPods',
     level: 'refuse',
     *find({ main }) {
       const place = (...more: string[]) => ({ document: main, path: [...extraConfig, ...more] })
       const textAt = (...more: string[]) => main.text(...extraConfig, ...more)
       for (const [field, known] of choices) {
-        const path = field.split('.')
-        const text = textAt(...path)
-        if (text !== '' && !known.includes(text) && !isOverridden(main, field))
+        const path = settingOf(main, field) ?? [...extraConfig, ...field.split('.')]
+        const text = lastOf(main, path)
+        if (text !== '' && !known.includes(text))
           yield {
-            ...place(...path),
+            document: main,
+            path,
             sentence: `${quoted(text)} is no ${field} of the kubelet (${known.join(', ')}), so ${isDown}`,
           }
       }
@@ -289,21 +336,52 @@ export const kubeletRules: readonly RuntimeRule[] = [
   {
     id: 'kubelet-mount',
     source:
-      'Talos internal/app/machined/pkg/system/services/kubelet.go: MkdirAll of the source fails on the read-only root, and the kubelet does not start',
+      'Talos internal/app/machined/pkg/system/services/kubelet.go: MkdirAll of the source fails on the read-only root (siderolabs/talos#4143) and on a file, and the kubelet does not start',
     level: 'refuse',
     *find({ main }) {
-      for (const { path } of main.items('machine', 'kubelet', 'extraMounts')) {
-        const mount = main.text(...path, 'source')
-        const [first = '', second] = mount.split('/').filter((part) => part !== '')
-        const isThere = second === undefined ? ofImage.has(first) : writable.has(first)
-        const isRead = second !== undefined && ofImage.has(first)
-        if (mount.startsWith('/') && first !== '' && !isThere && !isRead)
+      for (const { path, source, folder } of mountsOf(main)) {
+        const place = placeOf(folder)
+        const problem =
+          source === ''
+            ? `A mount of the kubelet needs its source; otherwise ${isDown}`
+            : place === 'file'
+              ? `${quoted(source)} is a file, and the kubelet gets only folders, so ${isDown}: write the content to a folder below /var by machine.files, and mount that folder`
+              : place === 'nothing'
+                ? `The folder ${source} can’t be made, because Talos’s root file system is read-only, so ${isDown}: use a folder below /var, such as /var${folder}`
+                : null
+        if (problem !== null) yield { document: main, path, sentence: problem }
+      }
+    },
+  },
+  {
+    id: 'kubelet-mount-unknown',
+    source:
+      'Talos internal/app/machined/pkg/system/services/kubelet.go: MkdirAll of the source fails on the read-only root; Dockerfile, rootfs; pkg/machinery/extensions/extensions.go, AllowedPaths. Packages may bring more folders',
+    level: 'warn',
+    *find({ main }) {
+      for (const { path, source, folder } of mountsOf(main))
+        if (placeOf(folder) === 'unknown')
           yield {
             document: main,
-            path: [...path, 'source'],
-            sentence: `The folder ${mount} can’t be made, because Talos’s root file system is read-only, so ${isDown}: use a folder below /var, such as /var${mount}`,
+            path,
+            sentence: `Talos’s image is not known to have ${quoted(source)}, and nothing can be made there: unless an extension brings it, ${isDown}. Use a folder below /var, such as /var${folder}`,
           }
-      }
+    },
+  },
+  {
+    id: 'kubelet-mount-flexvolume',
+    minors: ['1.14'],
+    source:
+      'Talos hack/release.toml (v1.14.0-rc.1), "FlexVolume Host Path Removed"; pkg/machinery/constants, Overlays; MkdirAll of the source fails on the read-only root',
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, source, folder } of mountsOf(main))
+        if (`${folder}/`.startsWith('/usr/libexec/kubernetes/'))
+          yield {
+            document: main,
+            path,
+            sentence: `Talos has no folder /usr/libexec/kubernetes since 1.14, and ${quoted(source)} can’t be made, so ${isDown}: leave the mount out, or use a folder below /var`,
+          }
     },
   },
 ]

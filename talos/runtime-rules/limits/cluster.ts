@@ -1,7 +1,7 @@
 /** What a cluster loses when a part that Talos needs is switched off, left out or unknown. */
 import type { Report } from '../../config/report.ts'
-import { inImage } from '../files.ts'
 import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
+import { folderOf, placeOf } from './folders.ts'
 
 /** The values of an argument, which is a text or a list of texts. */
 const textsOf = (main: Report, path: readonly string[]): string[] => [
@@ -60,27 +60,12 @@ const metricsPath = [...etcd, 'extraArgs', 'listen-metrics-urls'] as const
 const metricsUrls = (main: Report): string[] =>
   textsOf(main, metricsPath).flatMap((text) => text.split(','))
 
-/** Folders of Talos's root file system (`Dockerfile`, rootfs; siderolabs/pkgs `fhs/pkg.yaml`). */
-const ofImage = new Set(
-  'bin boot dev etc lib lib64 mnt opt proc root run sbin sys system tmp usr var'.split(' '),
-)
-
-/** Folders of Talos's image below /etc, two of them links to /etc/ssl (`Dockerfile`). */
-const ofEtc = new Set(
-  'ca-certificates cni cni/net.d containerd cri cri/conf.d iscsi kubernetes lvm nvme pki selinux ssl ssl/certs'
-    .split(' ')
-    .map((name) => `/etc/${name}`),
-)
-/** Talos lays a folder that can be written over these (`pkg/machinery/constants`, Overlays). */
-const isWritable = (path: string): boolean => /^\/etc\/(?:kubernetes|cni)\//.test(path)
-
 /** The folders of the host that static pods get, as paths without empty parts. */
 const volumesOf = (main: Report) =>
   images.slice(1).flatMap(({ section, name }) =>
     main.items(...section, 'extraVolumes').map(({ path }) => {
       const [host, mount] = [main.text(...path, 'hostPath'), main.text(...path, 'mountPath')]
-      const parts = host.split('/').filter((part) => part !== '' && part !== '.')
-      return { name, path, host, mount, parts, folder: `/${parts.join('/')}` }
+      return { name, path, host, mount, folder: folderOf(host) }
     }),
   )
 
@@ -188,19 +173,15 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main, isWorker }): Generator<Hit> {
       if (isWorker) return
-      for (const { name, path, host, mount, parts, folder } of volumesOf(main)) {
+      for (const { name, path, host, mount, folder } of volumesOf(main)) {
         const problem = volumeProblem(host, mount)
-        const [first, second] = parts
-        // The image has /mnt, and nothing in it.
-        const isMissing =
-          first !== undefined && (!ofImage.has(first) || (first === 'mnt' && second !== undefined))
         if (problem !== null)
           yield {
             document: main,
             path,
             sentence: `A volume of ${name} ${problem}, or ${name} does not start`,
           }
-        else if (host.startsWith('/') && isMissing)
+        else if (host.startsWith('/') && placeOf(folder) === 'nothing')
           yield {
             document: main,
             path: [...path, 'hostPath'],
@@ -210,26 +191,22 @@ export const clusterLimitRules: readonly RuntimeRule[] = [
     },
   },
   {
-    id: 'volume-below-etc',
+    id: 'volume-unknown',
     source:
-      'Talos Dockerfile, rootfs, and pkg/machinery/constants, Overlays: /etc is read-only but for /etc/kubernetes and /etc/cni (hpe-storage/csi-driver#379: "failed to mkdir "/etc/hpe-storage""). Packages may bring more files',
+      'Talos Dockerfile, rootfs, and pkg/machinery/constants, Overlays: /etc and /usr are read-only but for some folders such as /etc/kubernetes (hpe-storage/csi-driver#379: "failed to mkdir "/etc/hpe-storage""). Packages and extensions may bring more files',
     level: 'warn',
     *find({ main, isWorker }): Generator<Hit> {
       if (isWorker) return
-      for (const { name, path, host, parts, folder } of volumesOf(main))
+      for (const { name, path, host, folder } of volumesOf(main))
         if (
           host.startsWith('/') &&
-          parts[0] === 'etc' &&
-          parts.length > 1 &&
-          !parts.includes('..') &&
-          !ofEtc.has(folder) &&
-          !inImage.has(folder) &&
-          !isWritable(folder)
+          !host.split('/').includes('..') &&
+          placeOf(folder) === 'unknown'
         )
           yield {
             document: main,
             path: [...path, 'hostPath'],
-            sentence: `Talos’s image is not known to have ${quoted(host)}, and nothing can be made there, because /etc is read-only, so ${name} may not start: use a folder below /var, such as /var${folder}`,
+            sentence: `Talos’s image is not known to have ${quoted(host)}, and nothing can be made there, because /${folder.split('/')[1]} is read-only, so ${name} may not start: use a folder below /var, such as /var${folder}`,
           }
     },
   },

@@ -34,24 +34,27 @@ export function quantityOf(text: string): number {
 
 /** Arguments of the kubelet that have another name than their field of the configuration. */
 const argumentNames: Readonly<Record<string, string>> = {
+  cgroupsPerQOS: 'cgroups-per-qos',
   eventRecordQPS: 'event-qps',
   kubeAPIBurst: 'kube-api-burst',
   kubeAPIQPS: 'kube-api-qps',
+  'logging.format': 'logging-format',
   registryPullQPS: 'registry-qps',
+  reservedSystemCPUs: 'reserved-cpus',
 }
 const kubelet = ['machine', 'kubelet'] as const
 
 /**
  * Where the kubelet takes a setting from, or undefined if it is nowhere: an argument wins over the
  * configuration (Kubernetes docs, "Set Kubelet Parameters Via A Configuration File").
- * @param field name in `extraConfig`
+ * @param field name in `extraConfig`; a dot leads into a mapping
  */
 export function settingOf(main: Report, field: string): readonly string[] | undefined {
   const name =
     argumentNames[field] ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return [
     [...kubelet, 'extraArgs', name],
-    [...kubelet, 'extraConfig', field],
+    [...kubelet, 'extraConfig', ...field.split('.')],
   ].find((path) => main.has(...path))
 }
 
@@ -61,6 +64,26 @@ export function settingOf(main: Report, field: string): readonly string[] | unde
  */
 export const lastOf = (main: Report, path: readonly string[]): string =>
   main.texts(...path).at(-1)?.text ?? main.text(...path)
+
+/** The text of a setting of the kubelet that counts; empty if it is nowhere. */
+export function settingText(main: Report, field: string): string {
+  const path = settingOf(main, field)
+  return path === undefined ? '' : lastOf(main, path)
+}
+
+/** The texts of a list of the kubelet, each with its place; an argument may separate by commas. */
+export function settingTexts(
+  main: Report,
+  field: string,
+): { path: readonly string[]; text: string }[] {
+  const path = settingOf(main, field)
+  if (path === undefined) return []
+  const texts = main.texts(...path)
+  if (!path.includes('extraArgs')) return texts
+  return (texts.length > 0 ? texts : [{ path, text: main.text(...path) }]).flatMap((one) =>
+    one.text.split(',').map((text) => ({ path: one.path, text })),
+  )
+}
 
 /** Whether an argument replaces a field of the kubelet's configuration. */
 export const isOverridden = (main: Report, field: string): boolean =>

@@ -105,6 +105,8 @@ export const casesOfClusters: Cases = {
       volume('/data/oidc'),
       volume('/srv', '/a', 'scheduler'),
       volume('/mnt/audit'),
+      volume('/root/oidc'),
+      volume('/boot/x', '/a', 'scheduler'),
       volume('/var/../etc'),
       volume('', '/a', 'controllerManager'),
     ],
@@ -116,17 +118,21 @@ export const casesOfClusters: Cases = {
       volume('/var/oidc', '/a:/b'),
     ],
   },
-  'volume-below-etc': {
+  'volume-unknown': {
     bad: [
       volume('/etc/kube-webhook'),
       volume('/etc//hosts.d/', '/a', 'scheduler'),
       volume('/etc/ssl/own', '/a', 'controllerManager'),
+      volume('/usr/share/oidc'),
+      volume('/lib/x'),
     ],
     good: [
       ...['/etc', '/etc/ssl/certs/', '/etc/localtime', '/etc/pki', '/var/etc/a', '/srv'].map(
         (host) => volume(host),
       ),
       volume('/etc/kubernetes/audit'),
+      volume('/usr/share/zoneinfo/Etc'),
+      volume('/lib/modules/x'),
       volume('/etc/cni/net.d/own'),
     ],
   },

@@ -11,6 +11,10 @@ const customization = (content: string): string =>
 const admission = (config: string): string =>
   cluster(`apiServer: {admissionControl: [{name: PodSecurity, configuration: {${config}}}]}`)
 
+const words = (text: string): string[] => text.split(/\s+/)
+const mounted = (source: string): string =>
+  kubelet(`extraMounts: [{destination: /x, type: bind, source: ${source}, options: [bind]}]`)
+
 export const casesOfValues: Cases = {
   'kubelet-field': {
     bad: [
@@ -23,11 +27,24 @@ export const casesOfValues: Cases = {
       'serializeImagePulls: "false"',
       'allowedUnsafeSysctls: net.core.somaxconn',
       'MaxPods: 250',
+      'logging: {formatt: json}',
+      'logging: {options: {json: {infoBufferSize: large}}}',
+      'memorySwap: {behavior: LimitedSwap}',
+      'crashLoopBackOff: {maxContainerRestartPeriod: 60}',
+      'tracing: {endpoint: a.example.org, samplingRate: 100}',
+      'userNamespaces: {idsPerPod: "65536"}',
+      'registerWithTaints: [{key: dedicated, Value: storage, effect: NoSchedule}]',
+      'reservedMemory: [{numaNode: "0", limits: {memory: 612Mi}}]',
+      'logging.format: json',
     ].map(kubeletConfig),
     good: [
       'maxPods: 250, featureGates: {A: true}, shutdownGracePeriod: 60s, kubeReserved: {cpu: "1"}',
       'evictionHard: {memory.available: 5%}, failSwapOn: false, memorySwap: {swapBehavior: LimitedSwap}',
       'imageMaximumGCAge: 168h, serverTLSBootstrap: true, clusterDNS: [10.96.0.10]',
+      'logging: {format: json, flushFrequency: 5000000000, verbosity: 2, vmodule: [{filePattern: a, verbosity: 3}], options: {json: {infoBufferSize: "0"}}}',
+      'crashLoopBackOff: {maxContainerRestartPeriod: 60s}, userNamespaces: {idsPerPod: 131072}',
+      'tracing: {endpoint: "a.example.org:4317", samplingRatePerMillion: 100}, memorySwap: null',
+      'reservedMemory: [{numaNode: 0, limits: {memory: 612Mi}}], staticPodURLHeader: {a: [b]}',
     ].map(kubeletConfig),
   },
   'kubelet-value': {
@@ -38,12 +55,16 @@ export const casesOfValues: Cases = {
       'imageGCHighThresholdPercent: 75',
       'cpuManagerPolicy: Static',
       'memorySwap: {swapBehavior: UnlimitedSwap}',
+      'logging: {format: jsno}',
+      'maxPods: 100}, extraArgs: {cpu-manager-policy: statc',
+      'topologyManagerPolicy: none}, extraArgs: {topology-manager-policy: [strict]',
       'registerWithTaints: [{key: dedicated, value: storage, effect: NoSchedul}]',
     ].map(kubeletConfig),
     good: [
       'shutdownGracePeriod: 60s, shutdownGracePeriodCriticalPods: 20s',
       'imageGCHighThresholdPercent: 75, imageGCLowThresholdPercent: 70, cpuManagerPolicy: static',
       'registerWithTaints: [{key: dedicated, value: storage, effect: NoSchedule}]',
+      'logging: {format: jsno}, cpuManagerPolicy: Static}, extraArgs: {logging-format: text, cpu-manager-policy: none',
     ].map(kubeletConfig),
   },
   'kubelet-argument': {
@@ -57,12 +78,27 @@ export const casesOfValues: Cases = {
     ].map((one) => kubelet(`extraArgs: {${one}}`)),
   },
   'kubelet-mount': {
-    bad: ['/data', '/storage/a', '/longhorn/x'].map((path) =>
-      kubelet(`extraMounts: [{destination: /x, type: bind, source: ${path}, options: [bind]}]`),
+    bad: words(
+      `/data /storage/a /longhorn/x /mnt/data /root/x /boot/x tmpfs /etc/../data /etc/hosts
+      /etc/ssl/certs/ca-certificates.crt ""`,
+    ).map(mounted),
+    good: words(
+      `/var/mnt/data /dev /etc/cni /run/x /mnt /opt/cni/bin /sys/fs/bpf /lib/modules
+      /usr/libexec/kubernetes var/x /etc/own /usr/share/zoneinfo`,
+    ).map(mounted),
+  },
+  'kubelet-mount-unknown': {
+    bad: ['/etc/iscsi2', '/usr/share/x', '/lib/x', '/usr/local/x', '/etc/ssl/own'].map(mounted),
+    good: words(
+      `/etc/iscsi /etc/ssl/certs /etc/kubernetes/x /etc/cni/net.d/x /usr/lib /lib/modules/x
+      /usr/local/lib/kubelet/credentialproviders /lib64 /mnt/x`,
+    ).map(mounted),
+  },
+  'kubelet-mount-flexvolume': {
+    bad: ['', '/kubelet-plugins', '/kubelet-plugins/volume/exec'].map((more) =>
+      mounted(`/usr/libexec/kubernetes${more}`),
     ),
-    good: ['/var/mnt/data', '/dev', '/etc/cni', '/run/x'].map((path) =>
-      kubelet(`extraMounts: [{destination: /x, type: bind, source: ${path}, options: [bind]}]`),
-    ),
+    good: ['/var/lib/kubelet/plugins', '/usr/libexec'].map(mounted),
   },
   'component-argument-typed': {
     bad: [
