@@ -1,5 +1,7 @@
 /** Configurations of Kubernetes's components that they refuse when they start, and static pods. */
-import { lastOf } from './limits/values.ts'
+import type { Report } from '../config/report.ts'
+import { reserved } from './limits/kubelet.ts'
+import { lastOf, settingOf, settingText, settingTexts } from './limits/values.ts'
 import { quoted, type RuntimeRule } from './rule.ts'
 
 const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse']
@@ -10,6 +12,35 @@ const components = [
 ] as const
 /** Folders that Talos gives to the static pods of control planes, or that are in their images. */
 const givenFolders = ['/system/', '/etc/ssl/', '/etc/kubernetes/', '/var/log/audit/', '/usr/share/']
+
+/** Talos's cgroups at the top, and that of pods (`pkg/machinery/constants`, Cgroup…). */
+const talosCgroups = new Set(['init', 'system', 'podruntime', 'kubepods'])
+
+const hasSetting = (main: Report, field: string): boolean => settingOf(main, field) !== undefined
+
+/** What the kubelet holds to its reservation, with the field of its cgroup. */
+function* enforcedCgroups(main: Report) {
+  for (const { path, text } of settingTexts(main, 'enforceNodeAllocatable')) {
+    const what = /^(kube|system)-reserved(?:-compressible)?$/.exec(text)?.[1]
+    if (what !== undefined) yield { path, text, field: `${what}ReservedCgroup` }
+  }
+}
+
+/** Cgroups that must exist when the kubelet starts. Talos sets the field cgroupRoot itself. */
+function cgroupsOf(main: Report): { path: readonly string[]; name: string }[] {
+  const root = ['machine', 'kubelet', 'extraArgs', 'cgroup-root']
+  const isRootRead = main.has(...root) && settingText(main, 'cgroupsPerQOS') !== 'false'
+  const paths = new Map(
+    [...enforcedCgroups(main)]
+      .map(({ field }) => settingOf(main, field))
+      .filter((path) => path !== undefined)
+      .map((path) => [path.join(), path]),
+  )
+  return [...paths.values(), ...(isRootRead ? [root] : [])].map((path) => ({
+    path,
+    name: lastOf(main, path),
+  }))
+}
 
 export const componentConfigRules: readonly RuntimeRule[] = [
   {
@@ -81,20 +112,53 @@ export const componentConfigRules: readonly RuntimeRule[] = [
   {
     id: 'kubelet-reserved-cgroup',
     source:
-      'Kubernetes pkg/kubelet/apis/config/validation/validation.go: "kubeReservedCgroup (--kube-reserved-cgroup) must be specified"',
+      'Kubernetes pkg/kubelet/apis/config/validation/validation.go: "kubeReservedCgroup (--kube-reserved-cgroup) must be specified"; pkg/kubelet/cm/node_container_manager_linux.go, enforceExistingCgroup: "cgroup is not configured properly" without amounts',
     level: 'refuse',
     *find({ main }) {
-      const at = ['machine', 'kubelet', 'extraConfig']
-      for (const { path, text } of main.texts(...at, 'enforceNodeAllocatable')) {
-        const needed = {
-          'kube-reserved': 'kubeReservedCgroup',
-          'system-reserved': 'systemReservedCgroup',
-        }[text.replace(/-compressible$/, '')]
-        if (needed !== undefined && !main.has(...at, needed))
+      for (const { path, text, field } of enforcedCgroups(main)) {
+        // Talos reserves amounts for the system.
+        const needed = !hasSetting(main, field)
+          ? field
+          : text.startsWith('kube-') && reserved(main, 'kube').length === 0
+            ? 'kubeReserved'
+            : null
+        if (needed !== null)
           yield {
             document: main,
             path,
             sentence: `The kubelet does not start with ${text} in enforceNodeAllocatable and without ${needed}`,
+          }
+      }
+    },
+  },
+  {
+    id: 'kubelet-cgroup',
+    source:
+      'Kubernetes pkg/kubelet/cm/node_container_manager_linux.go, enforceExistingCgroup, and container_manager_linux.go for cgroup-root: the cgroup must exist; Talos pkg/machinery/constants, Cgroup…: it has no slices of systemd',
+    level: 'refuse',
+    *find({ main }) {
+      for (const { path, name } of cgroupsOf(main))
+        if (/\.slice(?:\/|$)/.test(name))
+          yield {
+            document: main,
+            path,
+            sentence: `Talos has no cgroup ${quoted(name)}, because it runs without systemd, so the kubelet does not start: Talos’s own are /system and /podruntime`,
+          }
+    },
+  },
+  {
+    id: 'kubelet-cgroup-unknown',
+    source:
+      'Kubernetes pkg/kubelet/cm/node_container_manager_linux.go, enforceExistingCgroup: the cgroup must exist; Talos pkg/machinery/constants, Cgroup…',
+    level: 'warn',
+    *find({ main }) {
+      for (const { path, name } of cgroupsOf(main)) {
+        const first = name.replace(/^\//, '').split('/', 1)[0]!
+        if (first !== '' && !/\.slice(?:\/|$)/.test(name) && !talosCgroups.has(first))
+          yield {
+            document: main,
+            path,
+            sentence: `Talos is not known to have a cgroup ${quoted(name)}, and without it the kubelet does not start: Talos’s own are /system and /podruntime`,
           }
       }
     },

@@ -22,6 +22,7 @@ import { accessLimitRules } from './limits/access.ts'
 import { clusterLimitRules } from './limits/cluster.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
+import { kubeletPolicyRules } from './limits/kubelet-policies.ts'
 import { linkLimitRules } from './limits/links.ts'
 import { networkLimitRules } from './limits/network.ts'
 import { nodeLimitRules } from './limits/nodes.ts'
@@ -59,6 +60,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...certificateRules,
   ...kubeletRules,
   ...kubeletLimitRules,
+  ...kubeletPolicyRules,
   ...componentLimitRules,
   ...networkLimitRules,
   ...volumeLimitRules,

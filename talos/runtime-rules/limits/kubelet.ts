@@ -10,6 +10,7 @@ import {
   pairsOf,
   quantityOf,
   settingOf,
+  settingTexts,
 } from './values.ts'
 
 const config = ['machine', 'kubelet', 'extraConfig'] as const
@@ -73,7 +74,8 @@ function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'
         .map((entry) => ({ path: entry.path, key: entry.key, text: textOf(entry.node) }))
 }
 
-const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
+/** What is reserved for the system or for Kubernetes, without what Talos reserves by default. */
+export const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
   valuesOf(main, `${what}Reserved`, `${what}-reserved`, '=')
 
 /** What is wrong with a threshold of an eviction, or null. */
@@ -85,9 +87,27 @@ function thresholdProblem({ key, text }: Value): string | null {
   return isRight ? null : `${quoted(text)} is neither an amount such as 500Mi nor a percentage`
 }
 
+/**
+ * Sysctls of namespaces (component-helpers `node/util/sysctl/namespace.go`). kernel.domainname and
+ * user.* came with defaultPodSysctls, after 1.36.
+ */
+const namespaced =
+  /^(?:kernel\.sem$|kernel\.shm|kernel\.msg|fs\.mqueue\.|net\.|user\.|kernel\.domainname$)/
+
+/** What is wrong with a sysctl, or a pattern of them, that pods may set; null if nothing. */
+function sysctlProblem(text: string): string | null {
+  // The first separator decides which one the name has.
+  const isSlashed = /^[^./]*\//.test(text)
+  const name = isSlashed ? text.replaceAll(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : text
+  const isRight = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/
+  if (!isRight.test(text)) return `${quoted(text)} is no sysctl such as net.core.somaxconn`
+  return namespaced.test(name.replace(/\*$/, ''))
+    ? null
+    : `${quoted(text)} is of the whole server and can’t be allowed to pods`
+}
+
 function* listProblems(main: Report): Generator<Hit> {
-  const at = [...config, 'enforceNodeAllocatable']
-  const list = isOverridden(main, 'enforceNodeAllocatable') ? [] : main.texts(...at)
+  const list = settingTexts(main, 'enforceNodeAllocatable')
   const seen = new Set<string>()
   for (const { path, text } of list) {
     const problem = !enforced.includes(text)
@@ -101,16 +121,22 @@ function* listProblems(main: Report): Generator<Hit> {
     if (problem !== null)
       yield { document: main, path, sentence: `enforceNodeAllocatable ${problem}, so ${isDown}` }
   }
-  const suites = isOverridden(main, 'tlsCipherSuites')
-    ? []
-    : main.texts(...config, 'tlsCipherSuites')
-  for (const { path, text } of suites)
+  for (const { path, text } of settingTexts(main, 'tlsCipherSuites'))
     if (!cipherSuites.has(text))
       yield {
         document: main,
         path,
         sentence: `${quoted(text)} is no cipher suite such as TLS_AES_128_GCM_SHA256, so ${isDown}`,
       }
+  for (const { path, text } of settingTexts(main, 'allowedUnsafeSysctls')) {
+    const problem = sysctlProblem(text)
+    if (problem !== null)
+      yield {
+        document: main,
+        path,
+        sentence: `${problem}, so ${isDown}: leave it out of allowedUnsafeSysctls, and set what is of the server in machine.sysctls`,
+      }
+  }
 }
 
 /** Fields that exclude each other, with the path of the field that is told. */
@@ -199,7 +225,7 @@ const cutOffs = {
 export const kubeletLimitRules: readonly RuntimeRule[] = [
   {
     id: 'kubelet-range',
-    source: validation,
+    source: `${validation}; pkg/kubelet/sysctl/allowlist.go, NewAllowlist: "not known to be namespaced"`,
     level: 'refuse',
     *find({ main }) {
       for (const [field, [least, most]] of Object.entries(ranges)) {

@@ -58,10 +58,39 @@ export const casesOfConfigs: Cases = {
       'enforceNodeAllocatable: [pods, kube-reserved]',
       'enforceNodeAllocatable: [system-reserved]',
       'enforceNodeAllocatable: [kube-reserved-compressible]',
+      'enforceNodeAllocatable: [pods, kube-reserved], kubeReservedCgroup: /podruntime',
+      'cpuCFSQuota: true}, extraArgs: {enforce-node-allocatable: "pods,system-reserved"',
     ].map(allocatable),
     good: [
       'enforceNodeAllocatable: [pods]',
-      'enforceNodeAllocatable: [pods, kube-reserved], kubeReservedCgroup: /kube',
+      'enforceNodeAllocatable: [pods, kube-reserved], kubeReservedCgroup: /podruntime, kubeReserved: {cpu: 50m}',
+      'enforceNodeAllocatable: [system-reserved]}, extraArgs: {system-reserved-cgroup: /system',
+    ].map(allocatable),
+  },
+  'kubelet-cgroup': {
+    bad: [
+      'enforceNodeAllocatable: [pods, system-reserved], systemReservedCgroup: /system.slice',
+      'enforceNodeAllocatable: [kube-reserved-compressible], kubeReservedCgroup: /system.slice/kubelet.service, kubeReserved: {cpu: 50m}',
+      'enforceNodeAllocatable: [system-reserved]}, extraArgs: {system-reserved-cgroup: system.slice',
+      'maxPods: 100}, extraArgs: {cgroup-root: /kubepods.slice',
+    ].map(allocatable),
+    good: [
+      'enforceNodeAllocatable: [pods], systemReservedCgroup: /system.slice',
+      'cgroupsPerQOS: false, enforceNodeAllocatable: [none]}, extraArgs: {cgroup-root: /a.slice',
+      'enforceNodeAllocatable: [pods, system-reserved], systemReservedCgroup: /system',
+    ].map(allocatable),
+  },
+  'kubelet-cgroup-unknown': {
+    bad: [
+      'enforceNodeAllocatable: [pods, system-reserved], systemReservedCgroup: /system-reserved',
+      'enforceNodeAllocatable: [kube-reserved], kubeReservedCgroup: runtime, kubeReserved: {cpu: 50m}',
+      'maxPods: 100}, extraArgs: {cgroup-root: /pods',
+    ].map(allocatable),
+    good: [
+      'enforceNodeAllocatable: [pods, system-reserved], systemReservedCgroup: /system/runtime',
+      'enforceNodeAllocatable: [system-reserved], systemReservedCgroup: podruntime',
+      'enforceNodeAllocatable: [system-reserved], systemReservedCgroup: /system.slice',
+      'maxPods: 100}, extraArgs: {cgroup-root: /',
     ].map(allocatable),
   },
   'node-name': {
