@@ -69,18 +69,19 @@ test('a finding of a moved server names the line of the patch', () => {
   ])
 })
 
+const member = {
+  server: 'gull',
+  links: null,
+  disks: null,
+  systemDisk: '/dev/sda',
+  isMember: true,
+  addresses: null,
+  taken: [],
+}
+
 test('taking the encryption of a member’s volume away is told without a layer', () => {
   const body =
     'apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}\n'
-  const member = {
-    server: 'gull',
-    links: null,
-    disks: null,
-    systemDisk: '/dev/sda',
-    isMember: true,
-    addresses: null,
-    taken: [],
-  }
   const change = (isMember: boolean) =>
     composeChange(
       { base: config(), layers: mine(body) },
@@ -95,6 +96,22 @@ test('taking the encryption of a member’s volume away is told without a layer'
       link: null,
       line: null,
     },
+  ])
+  expect(change(false).findings).toEqual([])
+})
+
+test('another policy of memory of a member’s kubelet is told with its line', () => {
+  const body =
+    'machine:\n  kubelet:\n    extraArgs:\n      memory-manager-policy: Static\n      reserved-memory: 0:memory=612Mi\n'
+  const change = (isMember: boolean) =>
+    composeChange(
+      { base: config(), layers: [] },
+      { base: config(), layers: mine(body) },
+      { talosVersion: 'v1.13.9' },
+      { ...member, isMember },
+    )
+  expect(change(true).findings.map(({ rule, line }) => ({ rule, line }))).toEqual([
+    { rule: 'kubelet-change', line: 4 },
   ])
   expect(change(false).findings).toEqual([])
 })
