@@ -1,4 +1,4 @@
-/** The API server's lists and policies, arguments of components, manifests. */
+/** The API server's lists and policies, labels and taints of nodes, manifests. */
 import { isDnsName } from '../config/formats.ts'
 import { type Report, textOf } from '../config/report.ts'
 import {
@@ -10,7 +10,7 @@ import {
   TooMuch,
   type TreeNode,
 } from '../config/tree.ts'
-import { type Configuration, type Hit, quoted, type RuntimeRule } from './rule.ts'
+import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
 const apiServer = ['cluster', 'apiServer'] as const
 const podSecuritySource =
@@ -34,68 +34,6 @@ function* repeated(document: Report, path: readonly string[]) {
     else yield { path: where, text, isOfAnotherLayer: other.source !== node.source }
   }
 }
-
-/**
- * Arguments that Talos lets nobody set: it doesn't start the component (`argsbuilder.MergeDenied`
- * and `WithDenyList`).
- */
-const ownArguments: readonly {
-  readonly name: string
-  readonly section: readonly string[]
-  readonly source: string
-  readonly keys: ReadonlySet<string>
-}[] = [
-  {
-    name: 'the kubelet',
-    section: ['machine', 'kubelet'],
-    source: 'kubelet_spec.go',
-    keys: words(
-      'bootstrap-kubeconfig kubeconfig container-runtime container-runtime-endpoint config cert-dir',
-    ),
-  },
-  {
-    name: 'the API server',
-    section: apiServer,
-    source: 'control_plane_static_pod.go',
-    keys: words(
-      'etcd-servers client-ca-file requestheader-client-ca-file proxy-client-cert-file proxy-client-key-file ' +
-        'encryption-provider-config etcd-cafile etcd-certfile etcd-keyfile kubelet-client-certificate ' +
-        'kubelet-client-key service-account-key-file service-account-signing-key-file tls-cert-file ' +
-        'tls-private-key-file authorization-config',
-    ),
-  },
-  {
-    name: 'the controller manager',
-    section: ['cluster', 'controllerManager'],
-    source: 'control_plane_static_pod.go',
-    keys: words(
-      'cluster-signing-cert-file cluster-signing-key-file authentication-kubeconfig ' +
-        'authorization-kubeconfig root-ca-file service-account-private-key-file',
-    ),
-  },
-  {
-    name: 'the scheduler',
-    section: ['cluster', 'scheduler'],
-    source: 'control_plane_static_pod.go',
-    keys: words('kubeconfig authentication-kubeconfig authorization-kubeconfig config'),
-  },
-  {
-    name: 'kube-proxy',
-    section: ['cluster', 'proxy'],
-    source: 'control_plane.go',
-    keys: words('kubeconfig'),
-  },
-  {
-    name: 'etcd',
-    section: ['cluster', 'etcd'],
-    source: 'services/etcd.go',
-    keys: words(
-      'name auto-tls peer-auto-tls data-dir listen-peer-urls listen-client-urls client-cert-auth ' +
-        'cert-file key-file trusted-ca-file peer-client-cert-auth peer-cert-file peer-key-file ' +
-        'peer-trusted-ca-file',
-    ),
-  },
-]
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(' '))
@@ -271,27 +209,6 @@ export const kubernetesRules: readonly RuntimeRule[] = [
           path,
           sentence: `The audit policy ${problem}; a patch replaces it as a whole, and without it ${isDown}`,
         }
-    },
-  },
-  {
-    id: 'component-argument',
-    source: `Talos internal/app/machined/pkg/controllers/k8s and system/services: MergeDenied, WithDenyList (${ownArguments.map((c) => c.source).join(', ')})`,
-    level: 'refuse',
-    *find({ main }): Generator<Hit> {
-      for (const { name, section, keys } of ownArguments)
-        for (const { path, key } of main.entries(...section, 'extraArgs'))
-          if (keys.has(key))
-            yield {
-              document: main,
-              path,
-              sentence: `The argument ${key} of ${name} belongs to Talos, which does not start ${name} with another one`,
-            }
-          else if (key.startsWith('-') || /[\s=]/.test(key))
-            yield {
-              document: main,
-              path,
-              sentence: `The argument ${quoted(key)} of ${name} is written without dashes, spaces and =: ${key.replace(/^-+/, '').split(/[\s=]/, 1)[0]}`,
-            }
     },
   },
   {

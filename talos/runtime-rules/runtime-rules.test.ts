@@ -70,8 +70,9 @@ describe('rules that apply when running', () => {
 
   it('says nothing of components that a worker does not run', () => {
     const body =
-      'cluster: {apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None}], rule: []}, extraVolumes: [{hostPath: /data}], admissionControl: [{name: EventRateLimit}]}, scheduler: {config: {profile: []}}, etcd: {advertisedSubnets: ["!10.0.0.0/8"], extraArgs: {listen-metrics-urls: "http://0.0.0.0:2379"}}}'
+      'cluster: {apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None}], rule: []}, extraVolumes: [{hostPath: /data}], admissionControl: [{name: EventRateLimit}]}, scheduler: {config: {profile: []}}, etcd: {advertisedSubnets: ["!10.0.0.0/8"], extraArgs: {listen-metrics-urls: "http://0.0.0.0:2379", data-dir: /x}}}'
     expect(find(body).map(({ rule }) => rule)).toEqual([
+      'component-argument',
       'volume-of-pod',
       'etcd-metrics-port',
       'admission-not-enabled',

@@ -26,6 +26,7 @@ import { kubeletPolicyRules } from './limits/kubelet-policies.ts'
 import { linkLimitRules } from './limits/links.ts'
 import { networkLimitRules } from './limits/network.ts'
 import { nodeLimitRules } from './limits/nodes.ts'
+import { ownArgumentRules } from './limits/own-arguments.ts'
 import { policyLimitRules } from './limits/policies.ts'
 import { subnetRules } from './limits/subnets.ts'
 import { volumeLimitRules } from './limits/volumes.ts'
@@ -52,6 +53,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...mountRules,
   ...registryRules,
   ...kubernetesRules,
+  ...ownArgumentRules,
   ...componentRules,
   ...componentValueRules,
   ...componentNameRules,

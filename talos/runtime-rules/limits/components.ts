@@ -133,12 +133,22 @@ function* clusterArguments({ main, isWorker }: Configuration): Generator<Hit> {
       yield { document: main, path: argument('etcd', name), sentence: `With ${name}, ${so}` }
 }
 
-/** Arguments that Talos 1.12 and 1.13 give etcd and let nobody else set. */
-const experimentalOfTalos = new Set([
-  'experimental-initial-corrupt-check',
-  'experimental-watch-progress-notify-interval',
-  'experimental-compact-hash-check-enabled',
-])
+/**
+ * Arguments of etcd 3.6 whose successors Talos 1.14 sets itself: feature gates (etcd
+ * `server/features/etcd_features.go`, ExperimentalFlagToFeatureMap), and the interval of progress
+ * notifications.
+ */
+const successorsOfTalos = new Set(
+  [
+    'stop-grpc-service-on-defrag',
+    'initial-corrupt-check',
+    'compact-hash-check-enabled',
+    'txn-mode-write-with-shared-buffer',
+    'enable-lease-checkpoint',
+    'enable-lease-checkpoint-persist',
+    'watch-progress-notify-interval',
+  ].map((name) => `experimental-${name}`),
+)
 /** Arguments of etcd that 3.6 no longer has. */
 const removedFromEtcd = /^(enable-v2|experimental-enable-v2v3|proxy(-.+)?)$/
 
@@ -224,21 +234,6 @@ export const componentLimitRules: readonly RuntimeRule[] = [
     },
   },
   {
-    id: 'etcd-argument-of-talos',
-    minors: ['1.12', '1.13'],
-    source: 'Talos internal/app/machined/pkg/system/services/etcd.go (v1.13.9), WithDenyList',
-    level: 'refuse',
-    *find({ main }) {
-      for (const { path, key } of main.entries('cluster', 'etcd', 'extraArgs'))
-        if (experimentalOfTalos.has(key))
-          yield {
-            document: main,
-            path,
-            sentence: `The argument ${key} of etcd belongs to Talos, which does not start etcd with another one`,
-          }
-    },
-  },
-  {
     id: 'etcd-argument-experimental',
     minors: ['1.14'],
     source:
@@ -251,7 +246,7 @@ export const componentLimitRules: readonly RuntimeRule[] = [
           yield {
             document: main,
             path,
-            sentence: `etcd 3.7 has no argument ${key}, and does not start with it: leave experimental- out, or use feature-gates`,
+            sentence: `etcd 3.7 has no argument ${key}, and does not start with it: ${successorsOfTalos.has(key) ? 'take it out, because its successor belongs to Talos' : 'write it without experimental-'}`,
           }
     },
   },

@@ -1,8 +1,11 @@
-/** Patches that violate the rules of `component-flags.ts`. */
+/** Patches that violate the rules of arguments, of amounts of pods and of images. */
 import type { Cases } from './case.ts'
 
 const args = (section: string, text: string): string =>
   `cluster: {${section}: {extraArgs: {${text}}}}`
+
+const document = (kind: string, fields: string): string =>
+  `apiVersion: v1alpha1\nkind: ${kind}\n${fields}\n`
 
 export const casesOfFlags: Cases = {
   'component-argument-value': {
@@ -50,5 +53,23 @@ export const casesOfFlags: Cases = {
     good: ['net/ipv4/conf/eth0.100/rp_filter', 'net.ipv4.conf.vlan100.rp_filter'].map(
       (key) => `machine: {sysctls: {${key}: "0"}}`,
     ),
+  },
+  'component-argument-since-1.14': {
+    bad: [
+      args('apiServer', 'tls-min-version: VersionTLS12'),
+      args('apiServer', 'tls-min-version: VersionTLS13'),
+      args('etcd', 'feature-gates: "StopGRPCServiceOnDefrag=true"'),
+      args('etcd', 'watch-progress-notify-interval: 10s'),
+      args('etcd', 'tls-min-version: TLS1.2'),
+      args('etcd', 'listen-client-http-urls: ["http://10.0.0.1:2390"]'),
+      document('KubeAPIServerConfig', 'extraArgs: {tls-min-version: VersionTLS12}'),
+      document('KubeProxyConfig', 'extraArgs: {config: /etc/a.yaml}'),
+    ],
+    good: [
+      args('controllerManager', 'tls-min-version: VersionTLS12'),
+      args('apiServer', 'authentication-config: /etc/a.yaml'),
+      args('apiServer', 'feature-gates: "A=true"'),
+      args('proxy', 'config: /etc/a.yaml'),
+    ],
   },
 }
