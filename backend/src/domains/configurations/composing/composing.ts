@@ -161,7 +161,11 @@ export function composing(
         base,
         context,
         layers: layersOf(server, context, await layers.ofServer(db, nodeId)),
-        before: { base: newest.yaml, layers: [] },
+        before: {
+          base: newest.yaml,
+          layers: [],
+          versions: { talosVersion: now.talosVersion, kubernetesVersion: now.kubernetesVersion },
+        },
         own: '',
       })
       return {

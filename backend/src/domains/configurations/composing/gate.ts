@@ -12,14 +12,19 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered } from '../api.ts'
 import { inventoryFor, type TakenBy } from './inventory.ts'
 import type { Layer, RenderContext } from './layers.ts'
-import { cautionsOf, demandValid, knownOf, refusedOf } from './render.ts'
+import { cautionsOf, demandValid, knownOf, refusedOf, type Versions } from './render.ts'
 
 interface Asked {
   readonly base: string
   readonly context: RenderContext
   readonly layers: readonly Layer[]
   /** What the server has without the change; `base` if left out. */
-  readonly before: { readonly base?: string; readonly layers: readonly Layer[] }
+  readonly before: {
+    readonly base?: string
+    readonly layers: readonly Layer[]
+    /** Those of the change if left out. */
+    readonly versions?: Versions
+  }
   /** Name of the layer that is changed: lines of findings are those of its text. */
   readonly own: string
 }
@@ -43,7 +48,7 @@ export const gate =
     const composed = await within(read, on)(
       who,
       'composeChange',
-      { base: before.base ?? base, layers: before.layers },
+      { base: before.base ?? base, layers: before.layers, versions: before.versions },
       { base, layers },
       knownOf(context),
       await inventoryFor(

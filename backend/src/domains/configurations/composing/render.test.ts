@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { config } from '#talos/testing/generated.ts'
-import { compose, composeChange, cautionsOf } from './render.ts'
+import { compose, composeChange, cautionsOf, refusedOf } from './render.ts'
 
 const mine = (body: string) => [{ id: 'id', name: 'mine', weight: 500, body }]
 const errorsOf = (base: string, body: string) =>
@@ -114,4 +114,48 @@ test('another policy of memory of a member’s kubelet is told with its line', (
     { rule: 'kubelet-change', line: 4 },
   ])
   expect(change(false).findings).toEqual([])
+})
+
+test('an upgrade brings what the new version of Talos refuses, and another change does not', () => {
+  const body = 'cluster: {apiServer: {extraArgs: {tls-min-version: VersionTLS12}}}'
+  const change = (talosVersion: string, before?: string) =>
+    composeChange(
+      {
+        base: compose(config(), mine(body), { talosVersion: 'v1.13.9' }).yaml,
+        layers: [],
+        ...(before !== undefined && { versions: { talosVersion: before } }),
+      },
+      { base: config(), layers: mine(body) },
+      { talosVersion },
+      null,
+    )
+  expect(refusedOf(change('v1.14.1', 'v1.13.9').findings, '')).toEqual([
+    {
+      message:
+        'mine: The argument tls-min-version of the API server belongs to Talos since 1.14, which does not start the API server with another one: take it out',
+      path: 'cluster.apiServer.extraArgs.tls-min-version',
+      line: null,
+      column: null,
+    },
+  ])
+  expect(change('v1.14.1').findings).toEqual([])
+  expect(change('v1.13.9', 'v1.13.8').findings).toEqual([])
+})
+
+test('a rule that the version of Kubernetes before has as well is not brought by an upgrade', () => {
+  const body = 'machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.31.0"}}'
+  const worker = config({ role: 'worker' })
+  const change = (before: string) =>
+    composeChange(
+      {
+        base: worker,
+        layers: mine(body),
+        versions: { talosVersion: 'v1.13.9', kubernetesVersion: before },
+      },
+      { base: worker, layers: mine(body) },
+      { talosVersion: 'v1.13.9', kubernetesVersion: '1.35.8' },
+      null,
+    ).findings.map(({ rule }) => rule)
+  expect(change('1.34.9')).toEqual(['version-skew'])
+  expect(change('1.35.4')).toEqual([])
 })

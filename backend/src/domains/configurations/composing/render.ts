@@ -226,16 +226,23 @@ interface Basis {
   readonly layers: readonly Layer[]
 }
 
-/** Like `compose`, for a change: of the findings, only those that the change brings. */
+/** Versions by which a configuration is judged. */
+export type Versions = Pick<Known, 'talosVersion' | 'kubernetesVersion'>
+
+/**
+ * Like `compose`, for a change: of the findings, only those that the change brings.
+ * @param without `versions` are those before the change, if it changes them: a rule that only the
+ * new version has is then one that the change brings
+ */
 export function composeChange(
-  without: Basis,
+  without: Basis & { readonly versions?: Versions | undefined },
   { base, layers }: Basis,
   context: Known,
   inventory: Inventory | null,
 ): Composed {
   const { documents, ...after } = judge(base, layers, context, inventory)
   if (after.findings.length === 0 && inventory?.isMember !== true) return after
-  const before = judge(without.base, without.layers, context, inventory)
+  const before = judge(without.base, without.layers, { ...context, ...without.versions }, inventory)
   return { ...after, findings: findingsOf(before, { ...after, documents }, inventory) }
 }
 
