@@ -28,6 +28,7 @@ import { networkLimitRules } from './limits/network.ts'
 import { nodeLimitRules } from './limits/nodes.ts'
 import { ownArgumentRules } from './limits/own-arguments.ts'
 import { policyLimitRules } from './limits/policies.ts'
+import { podResourceRules } from './limits/resources.ts'
 import { subnetRules } from './limits/subnets.ts'
 import { volumeLimitRules } from './limits/volumes.ts'
 import { linkRules } from './links.ts'
@@ -56,6 +57,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...ownArgumentRules,
   ...componentRules,
   ...componentValueRules,
+  ...podResourceRules,
   ...componentNameRules,
   ...componentFlagRules,
   ...componentConfigRules,

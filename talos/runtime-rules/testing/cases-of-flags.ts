@@ -6,6 +6,10 @@ const args = (section: string, text: string): string =>
 
 const document = (kind: string, fields: string): string =>
   `apiVersion: v1alpha1\nkind: ${kind}\n${fields}\n`
+const resources = (section: string, text: string): string =>
+  `cluster: {${section}: {resources: {${text}}}}`
+const pod = (text: string): string =>
+  `machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: b, image: c, resources: {${text}}}]}}]}`
 
 export const casesOfFlags: Cases = {
   'component-argument-value': {
@@ -70,6 +74,39 @@ export const casesOfFlags: Cases = {
       args('apiServer', 'authentication-config: /etc/a.yaml'),
       args('apiServer', 'feature-gates: "A=true"'),
       args('proxy', 'config: /etc/a.yaml'),
+    ],
+  },
+  'limit-below-request': {
+    bad: [
+      resources('apiServer', 'limits: {memory: 256Mi}'),
+      resources('apiServer', 'limits: {memory: 512m}'),
+      resources('apiServer', 'limits: {cpu: 100m}'),
+      resources('controllerManager', 'limits: {memory: 255Mi}'),
+      resources('scheduler', 'limits: {memory: "0"}'),
+      resources('scheduler', 'requests: {cpu: "2"}, limits: {cpu: "1"}'),
+      document('KubeProxyConfig', 'resources: {limits: {memory: 32Mi}}'),
+      document('KubeFlannelCNIConfig', 'resources: {limits: {cpu: 50m}}'),
+      pod('requests: {memory: 1Gi}, limits: {memory: 512Mi}'),
+    ],
+    good: [
+      resources('apiServer', 'limits: {memory: 512Mi, cpu: 200m}'),
+      resources('apiServer', 'requests: {memory: 128Mi}, limits: {memory: 256Mi}'),
+      resources('apiServer', 'requests: {memory: 2Gi}, limits: {cpu: "1"}'),
+      resources('scheduler', 'limits: {memory: 64Mi, cpu: 10m}'),
+      document('KubeFlannelCNIConfig', 'resources: {limits: {memory: 50Mi}}'),
+      pod('limits: {memory: 16Mi}'),
+      pod('requests: {cpu: 1}, limits: {cpu: 1}'),
+    ],
+  },
+  'memory-in-thousandths': {
+    bad: [
+      resources('apiServer', 'requests: {memory: 512m}'),
+      resources('scheduler', 'limits: {memory: 128m}'),
+      pod('requests: {memory: 64m}'),
+    ],
+    good: [
+      resources('apiServer', 'requests: {memory: 512M, cpu: 500m}'),
+      pod('limits: {memory: 64Mi, cpu: 100m}'),
     ],
   },
 }
