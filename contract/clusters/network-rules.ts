@@ -36,3 +36,10 @@ export function roomProblem(pod: Cidr, nodes: number): string | null {
   const wanted = perNode - Math.ceil(Math.log2(nodes))
   return `The pod network ${formatCidr(pod)} has room for ${counted(room, 'node')}, because every node takes a /${perNode} of it; ${counted(nodes, 'server')} need a /${wanted} or larger`
 }
+
+/**
+ * Whether a patch may give nodes another part of the pod network than `roomProblem` assumes: by an
+ * argument, or by a field of KubeNetworkConfig since Talos 1.14.
+ */
+export const mayResizeNodes = (body: string): boolean =>
+  /node-cidr-mask-size|nodeCIDRMaskSizeIPv[46]/.test(body)

@@ -1,6 +1,5 @@
 /** Values of Kubernetes's and etcd's components that they refuse when they start. */
 import { textOf } from '../config/report.ts'
-import { prefixOf } from '../network-effect/addresses.ts'
 import { nearestOf } from '../config/nearest.ts'
 import { lastOf } from './limits/values.ts'
 import { quoted, type Configuration, type RuntimeRule } from './rule.ts'
@@ -148,41 +147,6 @@ export const componentValueRules: readonly RuntimeRule[] = [
           path: named,
           sentence: `etcd does not start: election-timeout (${election} ms) must be at most 50000 ms`,
         }
-    },
-  },
-  {
-    id: 'node-network-size',
-    source:
-      'Kubernetes pkg/controller/nodeipam/node_ipam_controller.go: "mask size of cluster CIDR must be less than or equal to --node-cidr-mask-size"; ipam/cidrset/cidr_set.go: in IPv6 at most 16 bits between both',
-    level: 'refuse',
-    *find(config) {
-      const { main } = config
-      for (const { text } of main.texts('cluster', 'network', 'podSubnets')) {
-        const pods = prefixOf(text)
-        if (pods === undefined) continue
-        for (const name of [
-          `node-cidr-mask-size-ipv${pods.family}`,
-          ...(pods.family === 4 ? ['node-cidr-mask-size'] : []),
-        ]) {
-          const path = [...cluster('controllerManager'), 'extraArgs', name]
-          const size = numberIn(config, path)
-          if (size === null) continue
-          const problem =
-            size < pods.length
-              ? `is larger than the pod network ${text}`
-              : pods.family === 6 && size - pods.length > 16
-                ? `is more than 16 bits smaller than the pod network ${text}`
-                : size > (pods.family === 4 ? 32 : 128)
-                  ? 'does not exist'
-                  : null
-          if (problem !== null)
-            yield {
-              document: main,
-              path,
-              sentence: `A node’s network of /${size} ${problem}, so nodes get no addresses for pods`,
-            }
-        }
-      }
     },
   },
   {

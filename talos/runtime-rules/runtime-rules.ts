@@ -25,6 +25,7 @@ import { kubeletLimitRules } from './limits/kubelet.ts'
 import { kubeletPolicyRules } from './limits/kubelet-policies.ts'
 import { linkLimitRules } from './limits/links.ts'
 import { networkLimitRules } from './limits/network.ts'
+import { nodeNetworkRules } from './limits/node-networks.ts'
 import { nodeLimitRules } from './limits/nodes.ts'
 import { ownArgumentRules } from './limits/own-arguments.ts'
 import { policyLimitRules } from './limits/policies.ts'
@@ -58,6 +59,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...componentRules,
   ...componentValueRules,
   ...podResourceRules,
+  ...nodeNetworkRules,
   ...componentNameRules,
   ...componentFlagRules,
   ...componentConfigRules,

@@ -10,6 +10,8 @@ const resources = (section: string, text: string): string =>
   `cluster: {${section}: {resources: {${text}}}}`
 const pod = (text: string): string =>
   `machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: b, image: c, resources: {${text}}}]}}]}`
+const bothFamilies = (text: string): string =>
+  `cluster: {network: {podSubnets: [10.244.0.0/16, "fd00::/56"]}, controllerManager: {extraArgs: {${text}}}}`
 
 export const casesOfFlags: Cases = {
   'component-argument-value': {
@@ -107,6 +109,35 @@ export const casesOfFlags: Cases = {
     good: [
       resources('apiServer', 'requests: {memory: 512M, cpu: 500m}'),
       pod('limits: {memory: 64Mi, cpu: 100m}'),
+    ],
+  },
+  'node-network-family': {
+    bad: [
+      bothFamilies('node-cidr-mask-size: "24"'),
+      bothFamilies('node-cidr-mask-size: "24", node-cidr-mask-size-ipv6: "72"'),
+      args('controllerManager', 'node-cidr-mask-size: "24", node-cidr-mask-size-ipv4: "24"'),
+      args('controllerManager', 'node-cidr-mask-size-ipv6: "64"'),
+      args(
+        'controllerManager',
+        'node-cidr-mask-size: "24", cluster-cidr: "10.244.0.0/16,fd00::/56"',
+      ),
+    ],
+    good: [
+      bothFamilies('node-cidr-mask-size-ipv4: "25", node-cidr-mask-size-ipv6: "72"'),
+      bothFamilies('node-cidr-mask-size: "0"'),
+      bothFamilies('node-cidr-mask-size: "24", allocate-node-cidrs: "false"'),
+      bothFamilies('node-cidr-mask-size: "24", controllers: "*,-nodeipam"'),
+      args('controllerManager', 'node-cidr-mask-size: "24"'),
+    ],
+  },
+  'node-network-of-talos': {
+    bad: ['"25"', '"24"', '["26"]'].map((size) =>
+      args('controllerManager', `node-cidr-mask-size: ${size}`),
+    ),
+    good: [
+      args('controllerManager', 'node-cidr-mask-size-ipv4: "25"'),
+      args('controllerManager', 'node-cidr-mask-size: "25", allocate-node-cidrs: "false"'),
+      bothFamilies('node-cidr-mask-size: "25"'),
     ],
   },
 }

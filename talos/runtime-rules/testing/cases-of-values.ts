@@ -141,8 +141,14 @@ export const casesOfValues: Cases = {
       'node-cidr-mask-size: "12"',
       'node-cidr-mask-size-ipv4: "12"',
       'node-cidr-mask-size: "33"',
+      'cluster-cidr: "fd00::/56", node-cidr-mask-size: "80"',
     ].map((one) => cluster(`controllerManager: {extraArgs: {${one}}}`)),
-    good: [cluster('controllerManager: {extraArgs: {node-cidr-mask-size: "25"}}')],
+    good: [
+      cluster('controllerManager: {extraArgs: {node-cidr-mask-size: "25"}}'),
+      cluster(
+        'controllerManager: {extraArgs: {node-cidr-mask-size: "12", allocate-node-cidrs: "false"}}',
+      ),
+    ],
   },
   'admission-version': {
     bad: [

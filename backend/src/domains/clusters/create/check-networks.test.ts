@@ -232,21 +232,24 @@ describe('sizes of pod networks', () => {
     ])
   })
 
-  test('a patch that sets another size of a node’s network turns the refusal into a warning', () => {
-    const patch = {
-      name: 'mask',
-      body: 'cluster: {controllerManager: {extraArgs: {node-cidr-mask-size: "26"}}}',
-    }
-    const { wrong, warnings } = judged([server(1), server(2)], {
-      pod_cidr: '10.244.0.0/24',
-      servers: [
-        { node_id: idOf(1), role: 'control_plane', patch },
-        { node_id: idOf(2), role: 'worker' },
-      ],
-    })
-    expect(wrong).toEqual([])
-    expect(warnings).toContainEqual(expect.stringContaining('has room for 1 node'))
-  })
+  test.each([
+    ['an argument', 'cluster: {controllerManager: {extraArgs: {node-cidr-mask-size: "26"}}}'],
+    ['a document', 'apiVersion: v1alpha1\nkind: KubeNetworkConfig\nnodeCIDRMaskSizeIPv4: 26\n'],
+  ])(
+    'a patch that sets another size of a node’s network by %s turns the refusal into a warning',
+    (_, body) => {
+      const patch = { name: 'mask', body }
+      const { wrong, warnings } = judged([server(1), server(2)], {
+        pod_cidr: '10.244.0.0/24',
+        servers: [
+          { node_id: idOf(1), role: 'control_plane', patch },
+          { node_id: idOf(2), role: 'worker' },
+        ],
+      })
+      expect(wrong).toEqual([])
+      expect(warnings).toContainEqual(expect.stringContaining('has room for 1 node'))
+    },
+  )
 })
 
 describe('endpoints', () => {

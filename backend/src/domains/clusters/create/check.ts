@@ -10,7 +10,7 @@ import {
   endpointHost,
   type NewCluster,
 } from '#contract/clusters/clusters.ts'
-import { roomProblem } from '#contract/clusters/network-rules.ts'
+import { mayResizeNodes, roomProblem } from '#contract/clusters/network-rules.ts'
 import {
   arrayOn,
   type ChosenDisks,
@@ -117,7 +117,7 @@ export function judge(asked: NewCluster, around: Surroundings) {
     const may = asked.servers.some(
       ({ node_id, role, patch }) =>
         role === 'control_plane' &&
-        (patch?.body.includes('node-cidr-mask-size') === true ||
+        (mayResizeNodes(patch?.body ?? '') ||
           around.candidates.get(node_id)?.has_user_patch === true),
     )
     if (may) warnings.push(`${room}.`)

@@ -4,7 +4,7 @@
  */
 import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { type Check, type ClusterServer, endpointHost } from '#contract/clusters/clusters.ts'
-import { roomProblem } from '#contract/clusters/network-rules.ts'
+import { mayResizeNodes, roomProblem } from '#contract/clusters/network-rules.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
 import { Problem } from '#contract/errors.ts'
 import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
@@ -115,7 +115,7 @@ async function judge(
   const isOwnSize =
     row.taken_over_at !== null ||
     owners.some((one) => one.has_user_patch) ||
-    asked.some(({ patch }) => patch?.body.includes('node-cidr-mask-size') === true)
+    asked.some(({ patch }) => mayResizeNodes(patch?.body ?? ''))
   if (room !== null && !isOwnSize) refused(room)
   const judged = await judgePatches(parts, on, {
     name: row.name,
