@@ -122,6 +122,21 @@ describe('other documents', () => {
       'name: a',
       'ExtensionServiceConfig needs configFiles or environment',
     ],
+    [
+      'ImageVerificationConfig',
+      'rules: [{image: "a/*", skip: true, deny: true}]',
+      'A rule can’t have both skip and deny',
+    ],
+    [
+      'ImageVerificationConfig',
+      'rules: [{image: "a/*", deny: true, publicKey: {certificate: b}}]',
+      'A rule with skip or deny can’t have keyless or publicKey',
+    ],
+    [
+      'ImageVerificationConfig',
+      'rules: [{image: "a/*", keyless: {issuer: "https://a", subject: b}, publicKey: {certificate: c}}]',
+      'A rule can’t have both keyless and publicKey',
+    ],
     ['WireguardConfig', 'name: a\nprivateKey: b', 'The private key is not 32 bytes in base64'],
     ['KmsgLogConfig', 'name: k\nurl: http://a', 'http://a is not a URL such as tcp://host:5000'],
     ['WatchdogTimerConfig', 'device: a\ntimeout: 1s', '1s is not a time span of 10s at least'],

@@ -349,9 +349,14 @@ const checks: Record<string, Check> = {
     for (const { path } of report.items('rules')) {
       if (report.text(...path, 'image') === '')
         report.error(path, 'A rule needs the pattern of its images')
-      if (report.flag(...path, 'skip') || report.flag(...path, 'deny')) continue
-      const keyless = report.has(...path, 'keyless')
-      if (!keyless && !report.has(...path, 'publicKey'))
+      const [skips, denies] = ['skip', 'deny'].map((key) => report.flag(...path, key))
+      const [keyless, publicKey] = ['keyless', 'publicKey'].map((key) => report.has(...path, key))
+      if (skips && denies) report.error(path, 'A rule can’t have both skip and deny')
+      if ((skips || denies) && (keyless || publicKey))
+        report.error(path, 'A rule with skip or deny can’t have keyless or publicKey')
+      if (keyless && publicKey) report.error(path, 'A rule can’t have both keyless and publicKey')
+      if (skips || denies) continue
+      if (!keyless && !publicKey)
         report.error(path, 'A rule needs keyless or publicKey, or skip or deny')
       if (keyless && report.text(...path, 'keyless', 'issuer') === '')
         report.error(path, 'keyless needs its issuer')
@@ -361,10 +366,7 @@ const checks: Record<string, Check> = {
         !report.has(...path, 'keyless', 'subjectRegex')
       )
         report.error(path, 'keyless needs subject or subjectRegex')
-      if (
-        report.has(...path, 'publicKey') &&
-        report.text(...path, 'publicKey', 'certificate') === ''
-      )
+      if (publicKey && report.text(...path, 'publicKey', 'certificate') === '')
         report.error(path, 'publicKey needs its certificate')
     }
   },

@@ -42,6 +42,7 @@ import { sysctlRules } from './sysctls.ts'
 import { authorizerRules } from './system/authorizers.ts'
 import { containerRules } from './system/containers.ts'
 import { encryptionRules } from './system/encryption.ts'
+import { imageVerificationRules } from './system/image-verification.ts'
 import { routingRules } from './system/routing.ts'
 import { storageRules } from './system/storage.ts'
 import { upkeepRules } from './system/upkeep.ts'
@@ -85,6 +86,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...routingRules,
   ...authorizerRules,
   ...encryptionRules,
+  ...imageVerificationRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */

@@ -12,6 +12,7 @@ const pod = (text: string): string =>
   `machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: b, image: c, resources: {${text}}}]}}]}`
 const bothFamilies = (text: string): string =>
   `cluster: {network: {podSubnets: [10.244.0.0/16, "fd00::/56"]}, controllerManager: {extraArgs: {${text}}}}`
+const images = (rules: string): string => document('ImageVerificationConfig', `rules: [${rules}]`)
 
 export const casesOfFlags: Cases = {
   'component-argument-value': {
@@ -138,6 +139,33 @@ export const casesOfFlags: Cases = {
       args('controllerManager', 'node-cidr-mask-size-ipv4: "25"'),
       args('controllerManager', 'node-cidr-mask-size: "25", allocate-node-cidrs: "false"'),
       bothFamilies('node-cidr-mask-size: "25"'),
+    ],
+  },
+  'needed-image-denied': {
+    bad: [
+      images('{image: "*", deny: true}'),
+      images('{image: "registry.k8s.io/*", deny: true}'),
+      images('{image: "ghcr.io/siderolabs/kubelet", deny: true}'),
+      images('{image: "registry.k8s.io/kube-*", skip: true}, {image: "*", deny: true}'),
+      images('{image: "factory.talos.dev/*", deny: true}'),
+    ],
+    good: [
+      images('{image: "docker.io/*", deny: true}'),
+      images(
+        '{image: "registry.k8s.io/*", skip: true}, {image: "ghcr.io/siderolabs/*", skip: true}, {image: "factory.talos.dev/*", skip: true}, {image: "*", deny: true}',
+      ),
+      images('{image: "*", skip: true}, {image: "*/x", deny: true}'),
+    ],
+  },
+  'image-rule-without-effect': {
+    bad: [
+      images('{image: "registry.k8s.io/*", deny: true}, {image: registry.k8s.io/etcd, skip: true}'),
+      images('{image: "*", skip: true}, {image: "docker.io/*", deny: true}'),
+      images('{image: "a*b", skip: true}, {image: "a*c*b", deny: true}'),
+    ],
+    good: [
+      images('{image: registry.k8s.io/etcd, skip: true}, {image: "registry.k8s.io/*", deny: true}'),
+      images('{image: "a.io/*/x", skip: true}, {image: "a.io/*", deny: true}'),
     ],
   },
 }
