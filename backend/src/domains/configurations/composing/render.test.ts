@@ -159,3 +159,25 @@ test('a rule that the version of Kubernetes before has as well is not brought by
   expect(change('1.34.9')).toEqual(['version-skew'])
   expect(change('1.35.4')).toEqual([])
 })
+
+test('another domain or issuer on a member is warned of, and possible before', () => {
+  const body =
+    'cluster:\n  network: {dnsDomain: corp.internal}\n  apiServer: {extraArgs: {service-account-issuer: "https://a.example.org"}}\n'
+  const change = (isMember: boolean) =>
+    composeChange(
+      { base: config(), layers: [] },
+      { base: config(), layers: mine(body) },
+      { talosVersion: 'v1.13.9' },
+      {
+        server: 'gull',
+        links: null,
+        disks: null,
+        systemDisk: null,
+        isMember,
+        addresses: null,
+        taken: [],
+      },
+    )
+  expect(cautionsOf(change(true), 'mine').map(({ line }) => line)).toEqual([2, 3])
+  expect(change(false).findings).toEqual([])
+})

@@ -21,6 +21,7 @@ import { moveToDocuments } from '#talos/move/move.ts'
 import { phasesOf } from '#talos/move/phases.ts'
 import { inventoryFindings } from '#talos/runtime-rules/inventory.ts'
 import type { Inventory } from '#talos/runtime-rules/known.ts'
+import { clusterChangeFindings } from '#talos/runtime-rules/limits/cluster-changes.ts'
 import { kubeletChangeFindings } from '#talos/runtime-rules/limits/kubelet-changes.ts'
 import { volumeChangeFindings } from '#talos/runtime-rules/limits/volume-changes.ts'
 import {
@@ -254,7 +255,7 @@ const findingsOf = (
 ): RuntimeFinding[] => [
   ...broughtBy(after.findings, before.findings),
   ...(inventory?.isMember === true && after.errors.length === 0
-    ? [volumeChangeFindings, kubeletChangeFindings].flatMap((findings) =>
+    ? [volumeChangeFindings, clusterChangeFindings, kubeletChangeFindings].flatMap((findings) =>
         findings(before.documents, after.documents, inventory.server),
       )
     : []),
