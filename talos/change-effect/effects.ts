@@ -1,12 +1,11 @@
 /** What a change of a configuration does to a running machine, by the table. */
-import { isDeepStrictEqual } from 'node:util'
 import { readDocuments, textsOf } from '../config/tree.ts'
 import { isSince } from '../versions.ts'
+import { type Documents, type ObjectChanges, objectChanges } from './objects.ts'
 import { type Component, documents, type Row, sections } from './table.ts'
+import { differ, map, text, type Values } from './values.ts'
 
-type Values = { readonly [key: string]: unknown }
-
-export interface ChangeEffects {
+export interface ChangeEffects extends ObjectChanges {
   /** What changes that takes effect only with a reboot: `machine.files`, `VolumeConfig STATE`. */
   readonly restarts: readonly string[]
   /** What changes that only an installation or an upgrade reads. */
@@ -15,29 +14,28 @@ export interface ChangeEffects {
   readonly isOfEtcd: boolean
   /** What Talos starts again. */
   readonly starts: readonly Component[]
+  /** What changes on a worker although only control planes read it. */
+  readonly unread: readonly string[]
 }
 
-export const map = (value: unknown): Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
-
-/** Without what Talos doesn't tell from an unset field. */
-export const tidy = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(tidy)
-  if (typeof value !== 'object' || value === null)
-    return value === '' || value === 'false' ? undefined : value
-  const entries = Object.entries(value)
-    .map(([key, one]) => [key, tidy(one)] as const)
-    .filter(([, one]) => one !== undefined)
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+export const noEffects: ChangeEffects = {
+  restarts: [],
+  atInstallation: [],
+  isOfEtcd: false,
+  starts: [],
+  unread: [],
+  atKubernetesUpgrade: [],
+  left: [],
 }
-
-export const differ = (a: Values, b: Values, keys?: readonly string[]): string[] =>
-  (keys ?? [...new Set([...Object.keys(a), ...Object.keys(b)])]).filter(
-    (key) => !isDeepStrictEqual(tidy(a[key]), tidy(b[key])),
-  )
 
 /** Sections whose parts have rows of their own. */
-const divided = new Set(['machine', 'cluster', 'machine.features', 'machine.controlPlane'])
+const divided = new Set([
+  'machine',
+  'cluster',
+  'cluster.network',
+  'machine.features',
+  'machine.controlPlane',
+])
 
 function changedSections(before: Values, after: Values, above = ''): string[] {
   return differ(before, after).flatMap((key) => {
@@ -51,6 +49,9 @@ function rowOf(path: string): Row {
     if (Object.hasOwn(sections, at)) return sections[at]!
   return { when: 'reboot', starts: [] }
 }
+
+/** What a worker runs. */
+const ofWorkers: ReadonlySet<Component> = new Set(['kubelet', 'containerd'])
 
 const isHead = (key: string): boolean => ['apiVersion', 'kind', 'name'].includes(key)
 
@@ -68,10 +69,8 @@ function whenOf(row: Row, talosVersion: string | undefined): Row['when'] {
   return row.when
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 /** The main document, and the others by kind and name. */
-const readAll = (config: string) => {
+const readAll = (config: string): Documents => {
   const all = readDocuments(config, '').map((root) => map(textsOf(root)))
   const others = all.filter((entry) => 'kind' in entry)
   return {
@@ -92,25 +91,32 @@ export function changeEffects(
   talosVersion: string | undefined,
 ): ChangeEffects {
   const [then, now] = [readAll(before), readAll(after)]
-  const changed = [
+  const isWorker = text(map(now.main['machine'])['type']) === 'worker'
+  const all = [
     ...changedSections(then.main, now.main).map((path) => ({ path, rows: [rowOf(path)] })),
     ...differ(then.others, now.others).map((path) => ({
       path,
       rows: rowsOf(path, map(then.others[path]), map(now.others[path])),
     })),
-  ].map(({ path, rows }) => ({
-    path,
-    starts: rows.flatMap((row) => row.starts),
-    whens: rows.map((row) => whenOf(row, talosVersion)),
-  }))
+  ]
+  const isUnread = ({ rows }: (typeof all)[number]): boolean =>
+    isWorker && rows.every((row) => row.isOfControlPlanes === true)
+  const changed = all
+    .filter((one) => !isUnread(one))
+    .map(({ path, rows }) => ({
+      path,
+      starts: rows.flatMap((row) => row.starts),
+      whens: rows.map((row) => whenOf(row, talosVersion)),
+    }))
   const paths = (when: Row['when']) =>
     changed.filter(({ whens }) => whens.includes(when)).map(({ path }) => path)
+  const starts = changed.flatMap(({ whens, starts }) => (whens.includes('at_once') ? starts : []))
   return {
     restarts: paths('reboot'),
     atInstallation: paths('installation'),
     isOfEtcd: changed.some(({ path }) => path === 'cluster.etcd'),
-    starts: [
-      ...new Set(changed.flatMap(({ whens, starts }) => (whens.includes('at_once') ? starts : []))),
-    ],
+    starts: [...new Set(starts)].filter((one) => !isWorker || ofWorkers.has(one)),
+    unread: all.filter(isUnread).map(({ path }) => path),
+    ...(isWorker ? { atKubernetesUpgrade: [], left: [] } : objectChanges(then, now)),
   }
 }

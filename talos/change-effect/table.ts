@@ -27,11 +27,18 @@ export interface Row {
   readonly atOnceSince?: Minor
   /** The first minor in which it needs a reboot; older ones say themselves what they do. */
   readonly rebootSince?: Minor
+  /** Workers don't read it. */
+  readonly isOfControlPlanes?: true
   /** Fields of a document that differ from the others. */
   readonly fields?: Readonly<Record<string, Row>>
 }
 
 const atOnce = (...starts: Component[]): Row => ({ when: 'at_once', starts })
+/** Like `atOnce`, for what only control planes read. */
+const onControlPlanes = (...starts: Component[]): Row => ({
+  ...atOnce(...starts),
+  isOfControlPlanes: true,
+})
 const reboot: Row = { when: 'reboot', starts: [] }
 const installation: Row = { when: 'installation', starts: [] }
 const atOnceSince = (since: Minor, ...starts: Component[]): Row => ({
@@ -60,8 +67,8 @@ export const sections: Readonly<Record<string, Row>> = {
   'machine.kubelet': atOnce('kubelet'),
   'machine.registries': atOnce('containerd'),
   'machine.seccompProfiles': atOnce(),
-  'machine.controlPlane.controllerManager': atOnce(manager),
-  'machine.controlPlane.scheduler': atOnce(scheduler),
+  'machine.controlPlane.controllerManager': onControlPlanes(manager),
+  'machine.controlPlane.scheduler': onControlPlanes(scheduler),
   ...of(
     'machine.features.kubernetesTalosAPIAccess machine.features.kubePrism machine.features.hostDNS machine.features.imageCache machine.features.nodeAddressSortAlgorithm',
     atOnce(),
@@ -73,8 +80,8 @@ export const sections: Readonly<Record<string, Row>> = {
   'machine.baseRuntimeSpecOverrides': atOnceSince('1.14', 'containerd'),
   'machine.env': atOnceSince('1.14'),
   // etcd reads it when it starts, and no controller starts it again (`services/etcd.go`).
-  'cluster.etcd': atOnce(),
-  'cluster.apiServer': atOnce(api),
+  'cluster.etcd': onControlPlanes(),
+  'cluster.apiServer': onControlPlanes(api),
   ...of('cluster.secretboxEncryptionSecret cluster.aescbcEncryptionSecret', atOnce(api)),
   'cluster.aggregatorCA': atOnce(api),
   'cluster.serviceAccount': atOnce(api, manager),
@@ -82,8 +89,13 @@ export const sections: Readonly<Record<string, Row>> = {
   'cluster.acceptedCAs': atOnce(api, manager, scheduler, 'kubelet'),
   'cluster.controlPlane': atOnce(api, manager, scheduler, 'kubelet'),
   'cluster.network': atOnce(api, manager, 'kubelet'),
-  'cluster.controllerManager': atOnce(manager),
-  'cluster.scheduler': atOnce(scheduler),
+  // What a change of these does to objects in Kubernetes is in `objects.ts`.
+  ...of(
+    'cluster.network.cni cluster.proxy cluster.coreDNS cluster.inlineManifests cluster.extraManifests cluster.extraManifestHeaders',
+    onControlPlanes(),
+  ),
+  'cluster.controllerManager': onControlPlanes(manager),
+  'cluster.scheduler': onControlPlanes(scheduler),
   'cluster.externalCloudProvider': atOnce(api, manager, 'kubelet'),
   cluster: atOnce(),
   machine: reboot,
@@ -103,6 +115,7 @@ export const documents: Readonly<Record<string, Row>> = {
     ...atOnce('kubelet'),
     fields: of('labels annotations taints', atOnce()),
   },
+  ...of('KubeInlineManifestConfig KubeExternalManifestConfig', onControlPlanes()),
   KubeClusterConfig: atOnce(api, manager, scheduler, 'kubelet'),
   KubeNetworkConfig: atOnce(api, manager, 'kubelet'),
   KubeAPIServerCAConfig: atOnce(api, manager, scheduler, 'kubelet'),

@@ -72,7 +72,10 @@ test('what needs a restart can not be tried', () => {
 })
 
 test('a trial does not reach the section of etcd', () => {
-  expect(trialOf(main, main.replace('10.0.0.0/8', '10.1.0.0/16')).isOfEtcd).toBe(true)
+  const changed = main.replace('10.0.0.0/8', '10.1.0.0/16')
+  const onControlPlane = (text: string) => text.replace('type: worker', 'type: controlplane')
+  expect(trialOf(onControlPlane(main), onControlPlane(changed)).isOfEtcd).toBe(true)
+  expect(trialOf(main, changed)).toMatchObject({ isOfEtcd: false, unread: ['cluster.etcd'] })
 })
 
 test('a text that only Talos reads is tried', () => {

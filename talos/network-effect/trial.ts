@@ -3,24 +3,18 @@
  * itself unless it is confirmed in time (`docs/decisions/025-network-effect.md`).
  */
 import { isDeepStrictEqual } from 'node:util'
-import { changeEffects, differ, map, tidy } from '../change-effect/effects.ts'
-import type { Component } from '../change-effect/table.ts'
+import { type ChangeEffects, changeEffects, noEffects } from '../change-effect/effects.ts'
+import { differ, map, tidy } from '../change-effect/values.ts'
 import { ConfigError, readDocuments, textsOf } from '../config/tree.ts'
 
-export interface Trial {
+/**
+ * What a change does, with the starts in the order of their names. Talos up to 1.13 refuses to try
+ * what it only applies with a restart (`restarts`); later versions refuse nothing, and a trial of
+ * it says nothing. A trial doesn't reach etcd (`isOfEtcd`).
+ */
+export interface Trial extends ChangeEffects {
   /** Links, addresses, routes, operators or the firewall change. */
   readonly isOfNetwork: boolean
-  /**
-   * Changed fields that Talos only applies with a restart, such as `machine.files`. Talos up to
-   * 1.13 refuses to try them; later versions refuse nothing, and a trial of them says nothing.
-   */
-  readonly restarts: readonly string[]
-  /** The section of etcd changes, which etcd reads when it starts: a trial doesn't reach it. */
-  readonly isOfEtcd: boolean
-  /** Changed fields that only an installation or an upgrade of Talos reads. */
-  readonly atInstallation: readonly string[]
-  /** What Talos starts again, in the order of its names. */
-  readonly starts: readonly Component[]
 }
 
 /**
@@ -79,6 +73,6 @@ export function trialOf(before: string, after: string, talosVersion?: string): T
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { isOfNetwork: true, restarts: [], isOfEtcd: false, atInstallation: [], starts: [] }
+    return { ...noEffects, isOfNetwork: true }
   }
 }

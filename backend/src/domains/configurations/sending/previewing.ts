@@ -5,6 +5,7 @@
 import { Problem } from '#contract/errors.ts'
 import { type Preview, type PreviewWarning, problemSentence } from '#contract/patches.ts'
 import { unifiedDiff } from '#contract/servers/diff.ts'
+import type { ChangeEffects } from '#talos/change-effect/effects.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
@@ -38,6 +39,29 @@ const warn = (message: string): PreviewWarning => ({
   link: null,
   line: null,
 })
+
+/** What a change doesn't do to objects in Kubernetes, and what of it a worker doesn't read. */
+export const objectSentences = ({
+  atKubernetesUpgrade,
+  left,
+  unread,
+}: Pick<ChangeEffects, 'atKubernetesUpgrade' | 'left' | 'unread'>): string[] => [
+  ...(atKubernetesUpgrade.length === 0
+    ? []
+    : [
+        `Talos creates objects that are missing and changes none that exists in Kubernetes: those of ${atKubernetesUpgrade.join(', ')} change with the next Kubernetes upgrade`,
+      ]),
+  ...(left.length === 0
+    ? []
+    : [
+        `The objects of ${left.join(', ')} stay in Kubernetes, because neither Talos nor a Kubernetes upgrade deletes any: delete them with kubectl`,
+      ]),
+  ...(unread.length === 0
+    ? []
+    : [
+        `${unread.join(', ')} ${unread.length === 1 ? 'has' : 'have'} no effect on a worker: only control planes read ${unread.length === 1 ? 'it' : 'them'}`,
+      ]),
+]
 
 export function previewing(
   { config, db, read, servers, layers, clusters }: ConfigurationParts,
@@ -83,10 +107,18 @@ export function previewing(
         return { kind: 'reboot', reason: `${server.name} reboots to apply it` }
       const reason = `Applied on ${server.name} without a reboot`
       if (held === null) return { kind: 'no_reboot', reason }
-      const { starts } = await trialOf(server, held.held.yaml, yaml)
+      const { starts, atKubernetesUpgrade } = await trialOf(server, held.held.yaml, yaml)
       return {
         kind: 'no_reboot',
-        reason: starts.length === 0 ? reason : `${reason}. Starts again: ${starts.join(', ')}`,
+        reason: [
+          reason,
+          ...(starts.length === 0 ? [] : [`Starts again: ${starts.join(', ')}`]),
+          ...(atKubernetesUpgrade.length === 0
+            ? []
+            : [
+                `Takes effect only with the next Kubernetes upgrade: ${atKubernetesUpgrade.join(', ')}`,
+              ]),
+        ].join('. '),
       }
     } catch (error) {
       if (error instanceof TalosError && error.kind === 'invalid_argument')
@@ -113,7 +145,7 @@ export function previewing(
     const { id, name, cluster, status } = server
     const configs = cluster && status === 'ready' ? await kept.all(db, cluster.id, id) : null
     if (configs === null || after === '') return []
-    const { isOfNetwork, isOfEtcd, restarts, atInstallation } = await trialOf(
+    const { isOfNetwork, isOfEtcd, restarts, atInstallation, ...effects } = await trialOf(
       server,
       configs.held.yaml,
       after,
@@ -138,6 +170,7 @@ export function previewing(
             ),
           ]
         : []),
+      ...objectSentences(effects).map(warn),
     ]
   }
 

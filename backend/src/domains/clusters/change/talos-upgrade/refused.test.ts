@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { patchCreate } from '#contract/patches.ts'
+import { patchCreate, patchPreview } from '#contract/patches.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 1 })
@@ -30,4 +30,21 @@ test('an upgrade to a Talos that refuses an argument of a patch is refused befor
     problem: { code: 'transition_refused' },
   })
   expect(world.machine(server!).talosVersion).toBe('v1.13.8')
+})
+
+test('a preview says what only the next Kubernetes upgrade changes, and which objects stay', async () => {
+  const preview = async (body: string) =>
+    (await admin.call(patchPreview, { params, body: { body } })).answer!
+  const mode = await preview('cluster: {proxy: {mode: ipvs}}')
+  expect(mode).toMatchObject({
+    verdict: {
+      kind: 'no_reboot',
+      reason: `Applied on ${server!.name} without a reboot. Takes effect only with the next Kubernetes upgrade: kube-proxy`,
+    },
+    warnings: [{ message: expect.stringMatching('changes none that exists.*those of kube-proxy') }],
+  })
+  const off = await preview('cluster: {proxy: {disabled: true}}')
+  expect(off.warnings.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching('^The objects of kube-proxy stay in Kubernetes'),
+  )
 })
