@@ -283,4 +283,30 @@ export const componentLimitRules: readonly RuntimeRule[] = [
         }
     },
   },
+  {
+    id: 'part-of-control-plane-off',
+    source:
+      'Talos pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, machine.controlPlane, and types/k8s/scheduler.go, enabled: "assuming it runs on other controlplane node"',
+    level: 'warn',
+    *find(config) {
+      if (config.isWorker) return
+      for (const [section, kind, does] of [
+        ['scheduler', 'KubeSchedulerConfig', 'no pod gets a node'],
+        [
+          'controllerManager',
+          'KubeControllerManagerConfig',
+          'no node gets addresses for pods, and nothing is replaced',
+        ],
+      ] as const) {
+        const path = ['machine', 'controlPlane', section, 'disabled']
+        const document = config.of(kind).find((one) => one.has('enabled') && !one.flag('enabled'))
+        if (document !== undefined || config.mainAlone.flag(...path))
+          yield {
+            document: document ?? config.main,
+            path: document === undefined ? path : ['enabled'],
+            sentence: `This server runs no ${section === 'scheduler' ? 'scheduler' : 'controller manager'}: unless another control plane runs one, ${does}`,
+          }
+      }
+    },
+  },
 ]

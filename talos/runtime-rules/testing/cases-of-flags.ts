@@ -168,4 +168,17 @@ export const casesOfFlags: Cases = {
       images('{image: "a.io/*/x", skip: true}, {image: "a.io/*", deny: true}'),
     ],
   },
+  'part-of-control-plane-off': {
+    bad: [
+      'machine: {controlPlane: {scheduler: {disabled: true}}}',
+      'machine: {controlPlane: {controllerManager: {disabled: true}}}',
+      document('KubeSchedulerConfig', 'enabled: false'),
+      document('KubeControllerManagerConfig', 'enabled: false'),
+    ],
+    good: [
+      'machine: {controlPlane: {scheduler: {disabled: false}}}',
+      document('KubeSchedulerConfig', 'enabled: true'),
+      document('KubeSchedulerConfig', 'extraArgs: {v: "2"}'),
+    ],
+  },
 }
