@@ -25,7 +25,7 @@ export function certificateSaid(
   if (until <= now)
     return {
       verdict: 'bad',
-      text: `The certificate in STEELYARD_TLS_CERT ended on ${minuteOf(until)}: browsers and booting servers refuse it. Renew it, then restart Steelyard, which reads it when it starts`,
+      text: `The certificate in STEELYARD_TLS_CERT ended on ${minuteOf(until)}: browsers and booting servers refuse it. Renew it: Steelyard answers with the new one within a minute`,
     }
   if (from > now)
     return {
@@ -41,7 +41,7 @@ export function certificateSaid(
   if (until.getTime() - now.getTime() < soonMs)
     return {
       verdict: 'warning',
-      text: `The certificate in STEELYARD_TLS_CERT ends on ${minuteOf(until)}. Renew it, then restart Steelyard, which reads it when it starts`,
+      text: `The certificate in STEELYARD_TLS_CERT ends on ${minuteOf(until)}. Renew it: Steelyard answers with the new one within a minute`,
     }
   return {
     verdict: 'good',

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { counted } from '#contract/words.ts'
@@ -207,6 +208,10 @@ async function start(
     throw cannotListen(config, error)
   })
   steps.push('listening', async () => stopListening())
+  if (config.tls && web.server instanceof TlsServer) {
+    const { keepCertificate } = await import('../http/renewal.ts')
+    steps.push('certificate', await keepCertificate(web.server, config.tls, log))
+  }
   around.out(
     answers
       ? `Steelyard is ready at ${addressOf(config, web)}\n`

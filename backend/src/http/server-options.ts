@@ -23,6 +23,11 @@ const tlsRules = {
   ].join(':'),
 } as const
 
+export const tlsOptions = (pair: { readonly cert: Buffer; readonly key: Buffer }) => ({
+  ...pair,
+  ...tlsRules,
+})
+
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
@@ -42,11 +47,12 @@ const noSchemas = (): never => {
 
 /** Reads the certificate and its key. */
 export function serverOptions(config: Config) {
-  const tls = config.tls && {
-    cert: readFileSync(config.tls.certFile),
-    key: readFileSync(config.tls.keyFile),
-    ...tlsRules,
-  }
+  const tls =
+    config.tls &&
+    tlsOptions({
+      cert: readFileSync(config.tls.certFile),
+      key: readFileSync(config.tls.keyFile),
+    })
   const sockets = {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,

@@ -1,12 +1,14 @@
-import { writeFileSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { request as plain } from 'node:http'
 import { get } from 'node:https'
 import path from 'node:path'
-import { connect, type ConnectionOptions } from 'node:tls'
+import { connect, type ConnectionOptions, Server } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { startBackend } from '../testing/backend.ts'
 import { temporaryFolder } from '../testing/folder.ts'
+import { renewal } from './renewal.ts'
 
 const folder = temporaryFolder('tls')
 const now = new Date()
@@ -15,16 +17,18 @@ const authority = await createAuthority({
   subject: { commonName: 'Test authority' },
   now,
 })
-const leaf = await issueCertificate(authority, {
-  subject: { commonName: 'localhost' },
-  names: { addresses: ['127.0.0.1'] },
-  usages: ['server'],
-  lifetimeMs: 86_400_000,
-  now,
-})
+const issue = () =>
+  issueCertificate(authority, {
+    subject: { commonName: 'localhost' },
+    names: { addresses: ['127.0.0.1'] },
+    usages: ['server'],
+    lifetimeMs: 86_400_000,
+    now,
+  })
+const leaf = await issue()
 const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')]
 writeFileSync(cert, leaf.crt)
-writeFileSync(key, leaf.key)
+writeFileSync(key, leaf.key, { mode: 0o600 })
 const backend = await startBackend({
   environment: { STEELYARD_TLS_CERT: cert, STEELYARD_TLS_KEY: key },
 })
@@ -114,4 +118,62 @@ test('TLS before 1.2 is refused', async () => {
     socket.on('error', () => resolve('refused'))
   })
   expect(outcome).toBe('refused')
+})
+
+/** The serial number of the certificate that the server answers with. */
+const answered = () =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ca: authority.crt }, () => {
+      resolve(socket.getPeerX509Certificate()!.serialNumber)
+      socket.destroy()
+    }).on('error', reject)
+  })
+
+test('a renewed certificate is used without a restart, and one that does not fit leaves the former', async () => {
+  const { server } = backend.app
+  if (!(server instanceof Server)) throw new Error('It has no TLS')
+  const told: string[] = []
+  const tell = (event: string, { reason = '' }: { reason?: unknown } = {}) =>
+    void told.push(`${event} ${String(reason)}`.trim())
+  const look = renewal(
+    server,
+    { certFile: cert, keyFile: key },
+    { debug: tell, info: tell, warn: tell, error: tell },
+  )
+  const serialOf = ({ crt }: { crt: string }) => new X509Certificate(crt).serialNumber
+  await look()
+  await look()
+  expect([await answered(), told]).toEqual([serialOf(leaf), []])
+
+  const renewed = await issue()
+  writeFileSync(cert, renewed.crt)
+  await look()
+  expect([await answered(), told]).toEqual([serialOf(leaf), []])
+  writeFileSync(key, renewed.key)
+  await look()
+  expect([await answered(), told]).toEqual([serialOf(renewed), ['certificate.renewed']])
+  const weak = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA256:@SECLEVEL=0' } as const
+  expect(await agreed(weak)).toBe('refused')
+
+  const goesOn = 'Steelyard goes on with the former certificate'
+  writeFileSync(cert, 'no certificate')
+  for (let looks = 0; looks < 3; looks++) await look()
+  expect(await answered()).toBe(serialOf(renewed))
+  expect(told).toHaveLength(2)
+  expect(told[1]).toMatch(
+    new RegExp(`^certificate.refused The new certificate can't be read: .*${goesOn}`),
+  )
+
+  const last = await issue()
+  writeFileSync(cert, last.crt)
+  writeFileSync(key, last.key)
+  chmodSync(key, 0o644)
+  await look()
+  await look()
+  expect(told.slice(2)).toEqual([
+    `certificate.refused All users of this machine may access ${key}: chmod o= ${key}. ${goesOn}`,
+  ])
+  chmodSync(key, 0o600)
+  await look()
+  expect(await answered()).toBe(serialOf(last))
 })
