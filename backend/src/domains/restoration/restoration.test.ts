@@ -362,7 +362,7 @@ test('a held cluster without operations can be resumed; its pools are then corre
     (names) => names.length === 1,
   )
   expect(await held()).toEqual({ restored: null, clusters: [], operations: [] })
-  expect((await findings()).filter(({ kind }) => kind === 'cluster_held')).toEqual([])
+  await world.until(findings, (open) => open.every(({ kind }) => kind !== 'cluster_held'))
   await restored.publish()
   const { items } = (await admin.call(auditList, { query: { q: 'resumed' } })).answer!
   expect(items.map((e) => e.action)).toEqual(['cluster.resumed', 'cluster.resumed'])
