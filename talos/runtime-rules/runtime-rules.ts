@@ -19,6 +19,7 @@ import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { accessLimitRules } from './limits/access.ts'
+import { bondRules } from './limits/bonds.ts'
 import { clusterLimitRules } from './limits/cluster.ts'
 import { componentLimitRules } from './limits/components.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
@@ -76,6 +77,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...clusterLimitRules,
   ...policyLimitRules,
   ...linkLimitRules,
+  ...bondRules,
   ...subnetRules,
   ...kernelRules,
   ...addressRules,

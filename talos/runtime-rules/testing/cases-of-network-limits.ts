@@ -44,6 +44,85 @@ export const casesOfNetworkLimits: Cases = {
       documents('kind: BondConfig\nname: bond0\nlinks: [eno1]\nbondMode: active-backup'),
     ],
   },
+  'bond-setting': {
+    bad: [
+      documents(bond('bondMode: active-backup\nmiimon: 100\nlacpRate: fast')),
+      documents(bond('bondMode: balance-alb\nmiimon: 100\nadActorSysPrio: 1000')),
+      documents(bond('bondMode: balance-xor\nmiimon: 100\nadLACPActive: "off"')),
+      documents(bond('bondMode: active-backup\nmiimon: 100\npacketsPerSlave: 5')),
+      documents(`${lacp}\narpValidate: all`),
+      documents(`${lacp}\narpIpTargets: [10.0.0.1]`),
+      documents(`${lacp}\narpInterval: 100`),
+      documents(`${lacp}\nmissedMax: 3`),
+      documents(`${lacp}\nupdelay: 250`),
+      documents(bond('bondMode: active-backup\ndowndelay: 200')),
+      documents(`${lacp}\npeerNotifDelay: 50`),
+      documents(
+        bond('bondMode: active-backup\nmiimon: 100\narpInterval: 100\narpIpTargets: [10.0.0.1]'),
+      ),
+      documents(bond('bondMode: active-backup\narpInterval: 100\narpIpTargets: ["fd00::1"]')),
+      interfaces(
+        '{interface: bond0, bond: {mode: active-backup, miimon: 100, arpInterval: 100, interfaces: [eno1]}}',
+      ),
+      interfaces(
+        '{interface: bond0, bond: {mode: active-backup, miimon: 100, peerNotifyDelay: 150, interfaces: [eno1]}}',
+      ),
+    ],
+    good: [
+      documents(`${lacp}\nlacpRate: fast\nupdelay: 200\ndowndelay: 200\nadActorSysPrio: 65535`),
+      documents(
+        bond(
+          'bondMode: active-backup\nmiimon: 100\nlacpRate: slow\narpValidate: none\narpAllTargets: any\nfailOverMac: active\npacketsPerSlave: 1\ntlbLogicalLb: 1',
+        ),
+      ),
+      documents(bond('bondMode: balance-rr\nmiimon: 100\npacketsPerSlave: 5')),
+      documents(
+        bond(
+          'bondMode: active-backup\narpInterval: 100\narpIpTargets: [10.0.0.1]\nnsIp6Targets: ["fd00::1"]\narpValidate: all\nmissedMax: 3',
+        ),
+      ),
+      interfaces(
+        '{interface: bond0, bond: {mode: 802.3ad, miimon: 100, updelay: 200, lacpRate: fast, interfaces: [eno1]}}',
+      ),
+    ],
+  },
+  'bond-asks-nobody': {
+    bad: [
+      documents(bond('bondMode: active-backup\narpInterval: 100')),
+      documents(bond('bondMode: balance-xor\narpInterval: 100\narpIpTargets: []')),
+      interfaces(
+        '{interface: bond0, bond: {mode: active-backup, arpInterval: 100, interfaces: [a]}}',
+      ),
+    ],
+    good: [
+      documents(bond('bondMode: active-backup\narpInterval: 100\narpIpTargets: [10.0.0.1]')),
+      documents(bond('bondMode: active-backup\narpInterval: 100\nnsIp6Targets: ["fd00::1"]')),
+      documents(bond('bondMode: active-backup\nmiimon: 100\narpInterval: 0')),
+    ],
+  },
+  'selector-of-shared-address': {
+    bad: [
+      interfaces(
+        '{deviceSelector: {hardwareAddr: "0c:42:a1:00:00:01"}, dhcp: true, vlans: [{vlanId: 5}]}',
+      ),
+      interfaces(
+        '{interface: bond0, bond: {mode: 802.3ad, miimon: 100, deviceSelectors: [{hardwareAddr: "0c:42:a1:*"}]}, vlans: [{vlanId: 5}]}',
+      ),
+      `${interfaces('{interface: bond0, bond: {mode: 802.3ad, miimon: 100, deviceSelectors: [{hardwareAddr: "0c:42:a1:*"}]}}')}\n---\n${documents('kind: VLANConfig\nname: v5\nparent: bond0\nvlanID: 5')}`,
+    ],
+    good: [
+      interfaces('{deviceSelector: {hardwareAddr: "0c:42:a1:00:00:01"}, dhcp: true}'),
+      interfaces(
+        '{deviceSelector: {hardwareAddr: "0c:42:a1:00:00:01", physical: true}, vlans: [{vlanId: 5}]}',
+      ),
+      interfaces(
+        '{deviceSelector: {permanentAddr: "0c:42:a1:00:00:01"}, dhcp: true, vlans: [{vlanId: 5}]}',
+      ),
+      interfaces(
+        '{interface: bond0, bond: {mode: 802.3ad, miimon: 100, deviceSelectors: [{hardwareAddr: "0c:42:a1:*"}]}}',
+      ),
+    ],
+  },
   'address-on-port': {
     bad: [
       documents(lacp, link('eno1', '')),
