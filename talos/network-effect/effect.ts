@@ -275,7 +275,7 @@ function waysOf(network: Network, plan: Plan, old: Plan | null, facts: NetworkFa
 }
 
 const isLinkLocal = (text: string): boolean => /^fe[89ab]/i.test(text)
-const shapeOf = ({ kind, isUp, master, parent, vlanId, mode, members }: PlanLink): object => ({
+const shapeOf = ({
   kind,
   isUp,
   master,
@@ -283,6 +283,16 @@ const shapeOf = ({ kind, isUp, master, parent, vlanId, mode, members }: PlanLink
   vlanId,
   mode,
   members,
+  isFiltering,
+}: PlanLink): object => ({
+  kind,
+  isUp,
+  master,
+  parent,
+  vlanId,
+  mode,
+  members,
+  isFiltering,
 })
 type PlanLink = Plan['links'] extends ReadonlyMap<string, infer Link> ? Link : never
 

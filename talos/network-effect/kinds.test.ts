@@ -68,6 +68,27 @@ const kinds: readonly {
     ),
   },
   {
+    kind: 'a VLAN on a bridge that filters VLANs (old form)',
+    cuts: oldForm(
+      `- interface: br0\n  bridge: {interfaces: [${link}], vlan: {vlanFiltering: true}}\n  vlans: [{vlanId: 100, addresses: [10.0.0.45/24], ${gateway}}]`,
+    ),
+    why: 'br0 filters VLANs',
+    harmless: oldForm(
+      `- interface: br0\n  bridge: {interfaces: [${link}], vlan: {vlanFiltering: true}}\n  addresses: [10.0.0.45/24]\n  ${gateway}`,
+    ),
+  },
+  {
+    kind: 'a VLAN on a bridge that filters VLANs (documents)',
+    cuts: documents(
+      `kind: BridgeConfig\nname: br0\nlinks: [${link}]\nvlan: {filtering: true}`,
+      `kind: VLANConfig\nname: v100\nparent: br0\nvlanID: 100\naddresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`,
+    ),
+    why: 'br0 filters VLANs',
+    harmless: documents(
+      `kind: BridgeConfig\nname: br0\nlinks: [${link}]\nvlan: {filtering: true}\naddresses: [{address: 10.0.0.45/24}]\n${gatewayDocument}`,
+    ),
+  },
+  {
     kind: 'a port of a bridge (bridgePort)',
     cuts: oldForm(
       `- interface: br0\n  bridge: {interfaces: []}\n- interface: ${link}\n  bridgePort: {master: br0}`,

@@ -19,6 +19,8 @@ export interface PlannedLink {
   vlanId: string
   mode: string
   members: string[]
+  /** A bridge that lets only the VLANs of its ports through. */
+  isFiltering: boolean
   addresses: string[]
   routes: Route[]
   dhcp: Dhcp[]
@@ -76,6 +78,7 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
       vlanId: '',
       mode: '',
       members: [],
+      isFiltering: false,
       addresses: [],
       routes: [],
       dhcp: [],
@@ -98,6 +101,7 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
     if (document.kind !== 'plain') link.kind = document.kind
     link.isUp = document.isUp
     if (document.mode !== '') link.mode = document.mode
+    if (document.isFiltering) link.isFiltering = true
     // `vlanLink` sets the link up again.
     if (document.kind === 'vlan')
       Object.assign(link, {
@@ -147,6 +151,7 @@ export function planOf(network: Network, known: readonly KnownLink[]): Plan {
         const link = linkNamed(name)
         if (device.kind !== 'plain') link.kind = device.kind
         if (device.mode !== '') link.mode = device.mode
+        if (device.isFiltering) link.isFiltering = true
         link.addresses.push(...device.addresses)
         link.routes.push(...device.routes)
         link.dhcp.push(...device.dhcp)

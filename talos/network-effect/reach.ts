@@ -71,6 +71,12 @@ export function reachOf(name: string, input: ReachInput, depth = 0): Reach {
             : no(`nothing sets up ${parent}, on which ${name} lies: add a LinkConfig for ${parent}`)
         }
         if (isProven(name)) return yes
+        // Talos gives the ports no VLANs (siderolabs/talos#9117); Linux gives them VLAN 1
+        // (`net/bridge/br_vlan.c`, `br_vlan_init`) and drops the others (`br_allowed_ingress`).
+        if (plan.links.get(parent)?.isFiltering && vlanId !== '1')
+          return no(
+            `${parent} filters VLANs and its ports let only VLAN 1 through, so ${name} gets nothing`,
+          )
         return unsure(`whether the switch carries VLAN ${vlanId} is not known`)
       }
       case 'bond': {

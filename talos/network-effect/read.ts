@@ -59,6 +59,8 @@ export interface Device extends Addressed {
   readonly memberSelectors: readonly Selector[]
   /** Bridge that the link becomes a port of. */
   readonly master: string
+  /** A bridge that lets only the VLANs of its ports through. */
+  readonly isFiltering: boolean
   readonly vlans: readonly (Addressed & { readonly id: string })[]
 }
 
@@ -69,6 +71,8 @@ export interface LinkDocument extends Omit<Addressed, 'dhcp'> {
   readonly isUp: boolean
   readonly mode: string
   readonly members: readonly string[]
+  /** A bridge that lets only the VLANs of its ports through. */
+  readonly isFiltering: boolean
   readonly parent: string
   readonly vlanId: string
 }
@@ -174,6 +178,7 @@ function deviceOf(value: unknown, index: number): Device {
     members: [...texts(bond['interfaces']), ...texts(bridge['interfaces'])],
     memberSelectors: list(bond['deviceSelectors']).map(selectorOf),
     master: text(map(entry['bridgePort'])['master']),
+    isFiltering: flag(map(bridge['vlan'])['vlanFiltering']),
     vlans: list(entry['vlans']).map((vlan) => ({
       ...oldAddressed(map(vlan)),
       // Talos leaves out an address of a VLAN that has no prefix length (`address_config.go`).
@@ -207,6 +212,7 @@ const linkOf = (entry: Values, kind: LinkKind): LinkDocument => ({
   isUp: text(entry['up']) !== 'false',
   mode: text(entry['bondMode']),
   members: texts(entry['links']),
+  isFiltering: flag(map(entry['vlan'])['filtering']),
   parent: text(entry['parent']),
   vlanId: text(entry['vlanID']),
   addresses: list(entry['addresses'])

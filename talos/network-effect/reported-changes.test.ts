@@ -32,6 +32,10 @@ const bondOld = oldForm(
 const bond = documents(
   `kind: BondConfig\nname: bond0\nlinks: [${link}, enp129s0f1np1]\nbondMode: 802.3ad\n${stillDocument}`,
 )
+const vlanOfBridge = documents(
+  `kind: BridgeConfig\nname: br0\nlinks: [${link}]\nvlan: {filtering: false}`,
+  `kind: VLANConfig\nname: br0.100\nparent: br0\nvlanID: 100\n${stillDocument}`,
+)
 const vlanOld = oldForm(
   `- interface: eno1\n  vlans: [{vlanId: 25, addresses: [10.0.0.45/24], ${gateway}}]`,
 )
@@ -48,6 +52,22 @@ const rows: readonly (readonly [
   Partial<NetworkFacts>?,
 ])[] = [
   ['talos#13257: a bond from the old form to its document', bondOld, bond, 'keeps', '', onBond],
+  [
+    'talos#9117: a bridge under the VLAN begins to filter VLANs',
+    vlanOfBridge,
+    vlanOfBridge.replace('false', 'true'),
+    'loses',
+    'br0 filters VLANs',
+    reachedOn('br0.100'),
+  ],
+  [
+    'a bridge under the VLAN that filters VLANs already, where pods set them',
+    vlanOfBridge.replace('false', 'true'),
+    `${vlanOfBridge.replace('false', 'true')}---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eno1\n`,
+    'keeps',
+    '',
+    reachedOn('br0.100'),
+  ],
   [
     'a bond with another name',
     bond,
