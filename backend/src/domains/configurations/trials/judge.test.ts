@@ -31,7 +31,28 @@ const refused = { reason: 'refused' }
 describe.each<[string, Trial, Sight, number, string]>([
   ['silent while it is tried', at('trying'), null, 1_000, 'wait'],
   ['silent after the end', at('trying'), null, 600_000, 'wait'],
-  ['with the change', at('trying'), sees('trial'), 1_000, 'confirm'],
+  [
+    'with the change, on which it may not have acted yet',
+    at('trying'),
+    sees('trial'),
+    4_000,
+    'wait',
+  ],
+  ['with the change after some seconds', at('trying'), sees('trial'), 5_200, 'confirm'],
+  [
+    'with the change in the middle of a short trial',
+    at('trying', { lasts_ms: 5_000 }),
+    sees('trial'),
+    1_400,
+    'confirm',
+  ],
+  [
+    'with the change, and the clock was set back',
+    at('trying', { answered_at: new Date(began + 9_000) }),
+    sees('trial'),
+    1_000,
+    'confirm',
+  ],
   [
     'with the change after the end: its timer was stopped',
     at('trying'),

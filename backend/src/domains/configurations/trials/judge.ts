@@ -43,6 +43,12 @@ export const patchesAttempt = 'patches'
 
 /** Deadline of the call that begins a trial: the machine may accept it until then, in ms. */
 export const tryDeadlineMs = 15_000
+/**
+ * Talos answers before its controllers act on the change (`SetConfig` in `v1alpha2_state.go`), and
+ * a bond notices dead ports only after some seconds. A server that is reached earlier than this
+ * after the answer, in ms, may still be where it was.
+ */
+const actsMs = (lastsMs: number): number => Math.min(5_000, lastsMs / 4)
 /** Talos writes STATE after its answer: the configuration is read back after this time, in ms. */
 const settlesMs = 3_000
 /** An accepted configuration counts without being read back after this time, in ms. */
@@ -63,7 +69,8 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
   const { phase, lasts_ms: lastsMs } = trial
   const since = (at: Date): number => now - at.getTime()
   const surelyOverMs = lastsMs + marginMs + (trial.answered_at === null ? tryDeadlineMs : 0)
-  const isOver = since(trial.answered_at ?? trial.began_at) >= surelyOverMs
+  const sinceAnswer = since(trial.answered_at ?? trial.began_at)
+  const isOver = sinceAnswer >= surelyOverMs
   const wait = (reason: string): Act => ({ act: 'wait', reason })
   const silent = isOver
     ? `${name} does not answer. Talos undoes the change by itself; Steelyard waits until the server answers`
@@ -73,7 +80,13 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
     case 'trying':
       if (sight === null) return wait(silent)
       if (sight.stored === 'trial') return { act: 'settle' }
-      if (sight.active === 'trial') return { act: 'confirm' }
+      // A clock that was set back doesn't prolong the wait.
+      if (sight.active === 'trial')
+        return sinceAnswer >= 0 && sinceAnswer < actsMs(lastsMs)
+          ? wait(
+              `${name} answers with the change on trial: Steelyard looks again before it confirms the change`,
+            )
+          : { act: 'confirm' }
       if (sight.active === 'other')
         return isOver
           ? {
