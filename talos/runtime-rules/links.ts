@@ -5,6 +5,8 @@ import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
 const kernelNames = 'Linux net/core/dev.c, dev_valid_name; IFNAMSIZ; no validator of Talos'
 const longestName = 15
+/** Of a link that no one has given another (Linux `ETH_DATA_LEN`). */
+const usualMtu = 1500
 
 interface Vlan {
   readonly document: Report
@@ -142,6 +144,26 @@ export const linkRules: readonly RuntimeRule[] = [
             document,
             path: [...path.slice(0, -1), 'mtu'],
             sentence: `The MTU ${mtu} of the VLAN is more than the ${most} of its link ${parent}, which Linux refuses`,
+          }
+      }
+    },
+  },
+  {
+    id: 'mtu-of-vlan-alone',
+    source:
+      'Linux net/8021q/vlan_dev.c, vlan_dev_change_mtu: ERANGE; include/uapi/linux/if_ether.h, ETH_DATA_LEN; Talos internal/app/machined/pkg/controllers/network/link_spec.go, syncLink, sets no MTU that a link does not name, and repeats the error before it makes the link a part of another',
+    level: 'warn',
+    *find(config) {
+      const { main } = config
+      const known = new Set(mtusOf(config).map(({ name }) => name))
+      for (const { document, path, parent, mtu } of vlansOf(config)) {
+        const hasMtu =
+          document === main ? (main.number(...path.slice(0, -3), 'mtu') ?? 0) > 0 : false
+        if (mtu !== undefined && mtu > usualMtu && !hasMtu && !known.has(parent))
+          yield {
+            document,
+            path: [...path.slice(0, -1), 'mtu'],
+            sentence: `The MTU ${mtu} of the VLAN is more than the ${usualMtu} that its link has unless DHCP says otherwise, and Linux refuses that: give the link an MTU of ${mtu} too`,
           }
       }
     },

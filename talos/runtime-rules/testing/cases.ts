@@ -169,6 +169,18 @@ export const cases: Cases = {
       'machine: {network: {interfaces: [{interface: eth0, mtu: 9000, vlans: [{vlanId: 7, mtu: 9000}]}]}}',
     ],
   },
+  'mtu-of-vlan-alone': {
+    bad: [
+      'machine: {network: {interfaces: [{interface: eth0, vlans: [{vlanId: 7, mtu: 9000}]}]}}',
+      'machine: {network: {interfaces: [{deviceSelector: {driver: mlx5_core}, vlans: [{vlanId: 7, mtu: 9000}]}]}}',
+      'apiVersion: v1alpha1\nkind: VLANConfig\nname: v\nparent: eth0\nvlanID: 7\nmtu: 1504',
+    ],
+    good: [
+      'machine: {network: {interfaces: [{deviceSelector: {driver: mlx5_core}, mtu: 9000, vlans: [{vlanId: 7, mtu: 9000}]}]}}',
+      'machine: {network: {interfaces: [{interface: eth0, mtu: 9000}]}}\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: v\nparent: eth0\nvlanID: 7\nmtu: 9000',
+      'apiVersion: v1alpha1\nkind: VLANConfig\nname: v\nparent: eth0\nvlanID: 7\nmtu: 1500',
+    ],
+  },
   'mtu-without-ipv6': {
     bad: ['68', '1279', '576'].map(
       (mtu) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\nmtu: ${mtu}`,
