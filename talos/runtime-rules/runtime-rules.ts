@@ -22,6 +22,7 @@ import { accessLimitRules } from './limits/access.ts'
 import { bondRules } from './limits/bonds.ts'
 import { clusterLimitRules } from './limits/cluster.ts'
 import { componentLimitRules } from './limits/components.ts'
+import { firewallRules } from './limits/firewall.ts'
 import { kubeletLimitRules } from './limits/kubelet.ts'
 import { kubeletPolicyRules } from './limits/kubelet-policies.ts'
 import { linkLimitRules } from './limits/links.ts'
@@ -71,6 +72,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kubeletPolicyRules,
   ...componentLimitRules,
   ...networkLimitRules,
+  ...firewallRules,
   ...volumeLimitRules,
   ...nodeLimitRules,
   ...accessLimitRules,

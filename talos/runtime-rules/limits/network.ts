@@ -1,4 +1,4 @@
-/** Ports of bonds, routes, tunnels, the firewall between servers, and proxies. */
+/** Ports of bonds, routes, tunnels, and proxies. */
 import { linkKinds } from '../../config/model/network.ts'
 import type { Report } from '../../config/report.ts'
 import { addressOf, prefixOf } from '../../network-effect/addresses.ts'
@@ -109,9 +109,9 @@ const bondsOf = (config: Configuration) => [
 ]
 
 /** The port of KubeSpan's tunnels (`pkg/machinery/constants`, `KubeSpanDefaultPort`). */
-const kubeSpan = 51_820
+export const kubeSpan = 51_820
 
-const hasKubeSpan = (config: Configuration): boolean =>
+export const hasKubeSpan = (config: Configuration): boolean =>
   config.main.flag('machine', 'network', 'kubespan', 'enabled') ||
   config.of('KubeSpanConfig').some((document) => document.flag('enabled'))
 
@@ -170,13 +170,6 @@ function* peerProblems(config: Configuration): Generator<Hit> {
     }
   }
 }
-
-const opens = (rule: Report, port: number): boolean =>
-  rule.text('portSelector', 'protocol') === 'udp' &&
-  rule.texts('portSelector', 'ports').some(({ text }) => {
-    const [first = Number.NaN, last = first] = text.split('-').map(Number)
-    return first <= port && port <= last
-  })
 
 export const networkLimitRules: readonly RuntimeRule[] = [
   {
@@ -272,37 +265,6 @@ export const networkLimitRules: readonly RuntimeRule[] = [
       'WireGuard whitepaper, 2, "Cryptokey Routing": an address belongs to one peer; udp(7), EADDRINUSE; Linux drivers/net/wireguard/allowedips.c',
     level: 'warn',
     find: peerProblems,
-  },
-  {
-    id: 'pods-behind-firewall',
-    source:
-      'Talos internal/app/machined/pkg/controllers/network/nftables_chain_config.go: in block mode only lo, siderolink, kubespan, answers and ICMP pass; k8stemplates/flannel.go: VXLAN on port 4789',
-    level: 'warn',
-    *find(config) {
-      const action = config
-        .of('NetworkDefaultActionConfig')
-        .find((document) => document.text('ingress') === 'block')
-      if (action === undefined) return
-      const rules = config.of('NetworkRuleConfig')
-      const isOpen = (port: number): boolean => rules.some((rule) => opens(rule, port))
-      const flannel = config.of('KubeFlannelCNIConfig')[0]
-      // A worker doesn't know the network plugin, and other backends have other ports, or none.
-      const hasVxlan =
-        config.hasFlannel &&
-        !config.isWorker &&
-        (flannel?.text('backendType') ?? 'vxlan') === 'vxlan'
-      // Flannel's own port, if the document names none (Documentation/backends.md).
-      const vxlan = flannel === undefined ? 4789 : flannel.number('backendPort') || 8472
-      const hit = (sentence: string): Hit => ({ document: action, path: ['ingress'], sentence })
-      if (hasKubeSpan(config) && !isOpen(kubeSpan))
-        yield hit(
-          `No firewall rule opens UDP ${kubeSpan}, so only servers that this one calls first reach it by KubeSpan`,
-        )
-      else if (!hasKubeSpan(config) && hasVxlan && !isOpen(vxlan))
-        yield hit(
-          `No firewall rule opens UDP ${vxlan} (VXLAN of Flannel), so pods of different servers don’t reach each other`,
-        )
-    },
   },
   {
     id: 'proxy-without-exceptions',

@@ -201,6 +201,32 @@ export const casesOfNetworkLimits: Cases = {
       documents(block, flannel('vxlan\nbackendPort: 4789'), udp('4789')),
     ],
   },
+  'dhcp-behind-firewall': {
+    bad: [
+      documents(block, 'kind: DHCPv6Config\nname: eno1'),
+      documents(block, udp('547'), 'kind: DHCPv6Config\nname: eno1'),
+      `${interfaces('{interface: eno1, dhcp: true, dhcpOptions: {ipv6: true}}')}\n---\n${documents(block)}`,
+    ],
+    good: [
+      documents(block, udp('546'), 'kind: DHCPv6Config\nname: eno1'),
+      documents(block, 'kind: DHCPv4Config\nname: eno1'),
+      documents('kind: DHCPv6Config\nname: eno1'),
+    ],
+  },
+  'answers-behind-firewall': {
+    bad: [
+      documents(udp('0-65535')),
+      documents('kind: NetworkDefaultActionConfig\ningress: accept', udp('53, 30000-40000')),
+      documents(udp('1-65535').replace('udp}', 'tcp}')),
+      documents(udp('1-65535').replace('10.0.0.0/8', '0.0.0.0/0, except: 10.9.0.0/16')),
+    ],
+    good: [
+      documents(block, udp('0-65535')),
+      documents(udp('30000-32767, 51820')),
+      documents(udp('50000-50001').replace('udp}', 'tcp}')),
+      documents(udp('0-65535').replace('10.0.0.0/8', '0.0.0.0/0')),
+    ],
+  },
   'proxy-without-exceptions': {
     bad: [
       'machine: {env: {https_proxy: "http://proxy.example.org:3128"}}',
