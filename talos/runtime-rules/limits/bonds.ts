@@ -9,6 +9,8 @@ interface Bond {
   readonly path: readonly string[]
   readonly name: string
   readonly mode: string
+  /** Null if selectors choose them. */
+  readonly ports: number | null
   /** Talos itself checks most settings of the old form (`v1alpha1_validation.go`, checkBond). */
   readonly isOldForm: boolean
 }
@@ -23,6 +25,9 @@ function bondsOf(config: Configuration): Bond[] {
       path: [...path, 'bond'],
       name: main.text(...path, 'interface'),
       mode: main.text(...path, 'bond', 'mode') || 'balance-rr',
+      ports: main.has(...path, 'bond', 'deviceSelectors')
+        ? null
+        : main.items(...path, 'bond', 'interfaces').length,
       isOldForm: true,
     }))
   const documents = config.of('BondConfig').map((document) => ({
@@ -30,6 +35,7 @@ function bondsOf(config: Configuration): Bond[] {
     path: [],
     name: document.text('name'),
     mode: document.text('bondMode'),
+    ports: document.items('links').length,
     isOldForm: false,
   }))
   return [...old, ...documents]
@@ -61,7 +67,7 @@ function* ofOtherModes(bond: Bond): Generator<string> {
 const again = 'so Talos takes the bond down again and again'
 
 function* settingProblems(bond: Bond): Generator<Hit> {
-  const { document, path, name, mode, isOldForm } = bond
+  const { document, path, name, mode, ports, isOldForm } = bond
   const hit = (key: string, sentence: string): Hit => ({
     document,
     path: [...path, key],
@@ -86,6 +92,12 @@ function* settingProblems(bond: Bond): Generator<Hit> {
     yield hit(
       'arpInterval',
       `${name} can’t have both miimon and arpInterval: Linux refuses all its settings, ${again}`,
+    )
+  const least = numberOf(bond, 'minLinks')
+  if (mode === '802.3ad' && ports !== null && ports > 0 && least > ports)
+    yield hit(
+      'minLinks',
+      `${name} works only with ${least} ports (minLinks) and has ${ports}, so it never carries anything`,
     )
   for (const [key, family] of [
     ['arpIpTargets', 4],
@@ -117,7 +129,7 @@ export const bondRules: readonly RuntimeRule[] = [
   {
     id: 'bond-setting',
     source:
-      'Talos internal/app/machined/pkg/adapters/network/bond_master_spec.go, Encode, leaves a setting out by mode and miimon; controllers/network/link_spec.go, syncLink, sets the bond down and frees its ports while BondMasterSpec.Equal differs from what Linux has (siderolabs/talos#12742; same in v1.14.0-rc.1); Linux drivers/net/bonding/bond_options.c, unsuppmodes and _bond_option_delay_set; bond_netlink.c, "ARP monitoring cannot be used with MII monitoring"',
+      'Talos internal/app/machined/pkg/adapters/network/bond_master_spec.go, Encode, leaves a setting out by mode and miimon; controllers/network/link_spec.go, syncLink, sets the bond down and frees its ports while BondMasterSpec.Equal differs from what Linux has (siderolabs/talos#12742; same in v1.14.0-rc.1); Linux drivers/net/bonding/bond_options.c, unsuppmodes and _bond_option_delay_set; bond_netlink.c, "ARP monitoring cannot be used with MII monitoring"; bond_3ad.c, bond_3ad_set_carrier: min_links',
     level: 'refuse',
     *find(config) {
       for (const bond of bondsOf(config)) yield* settingProblems(bond)

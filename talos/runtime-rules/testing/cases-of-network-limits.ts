@@ -57,6 +57,7 @@ export const casesOfNetworkLimits: Cases = {
       documents(`${lacp}\nupdelay: 250`),
       documents(bond('bondMode: active-backup\ndowndelay: 200')),
       documents(`${lacp}\npeerNotifDelay: 50`),
+      documents(`${lacp}\nminLinks: 3`),
       documents(
         bond('bondMode: active-backup\nmiimon: 100\narpInterval: 100\narpIpTargets: [10.0.0.1]'),
       ),
@@ -76,6 +77,8 @@ export const casesOfNetworkLimits: Cases = {
         ),
       ),
       documents(bond('bondMode: balance-rr\nmiimon: 100\npacketsPerSlave: 5')),
+      documents(`${lacp}\nminLinks: 2`),
+      documents(bond('bondMode: active-backup\nmiimon: 100\nminLinks: 3')),
       documents(
         bond(
           'bondMode: active-backup\narpInterval: 100\narpIpTargets: [10.0.0.1]\nnsIp6Targets: ["fd00::1"]\narpValidate: all\nmissedMax: 3',
