@@ -44,7 +44,7 @@ function bondsOf(config: Configuration): Bond[] {
 const numberOf = ({ document, path }: Bond, key: string): number =>
   document.number(...path, key) ?? 0
 
-const balancing: readonly string[] = ['802.3ad', 'balance-tlb', 'balance-alb']
+const balancing = new Set(['802.3ad', 'balance-tlb', 'balance-alb'])
 
 /** Settings of a document that are not those of its mode. */
 function* ofOtherModes(bond: Bond): Generator<string> {
@@ -56,7 +56,7 @@ function* ofOtherModes(bond: Bond): Generator<string> {
     if (isSet('lacpRate', 'slow')) yield 'lacpRate'
     if (isSet('adLACPActive', 'on')) yield 'adLACPActive'
   }
-  if (balancing.includes(mode)) {
+  if (balancing.has(mode)) {
     for (const key of ['arpInterval', 'missedMax']) if (numberOf(bond, key) > 0) yield key
     for (const key of ['arpIpTargets', 'nsIp6Targets']) if (document.has(key)) yield key
     if (isSet('arpValidate', 'none')) yield 'arpValidate'
@@ -88,7 +88,7 @@ function* settingProblems(bond: Bond): Generator<Hit> {
         `${key} of ${name} must be a multiple of miimon (${miimon}): Linux has no delay of ${delay} ms, ${again}`,
       )
   }
-  if (miimon > 0 && numberOf(bond, 'arpInterval') > 0 && !balancing.includes(mode))
+  if (miimon > 0 && numberOf(bond, 'arpInterval') > 0 && !balancing.has(mode))
     yield hit(
       'arpInterval',
       `${name} can’t have both miimon and arpInterval: Linux refuses all its settings, ${again}`,
@@ -146,7 +146,7 @@ export const bondRules: readonly RuntimeRule[] = [
         const hasTargets = ['arpIpTargets', 'nsIp6Targets'].some((key) =>
           document.has(...path, key),
         )
-        if (numberOf(bond, 'arpInterval') > 0 && !hasTargets && !balancing.includes(mode))
+        if (numberOf(bond, 'arpInterval') > 0 && !hasTargets && !balancing.has(mode))
           yield {
             document,
             path: [...path, 'arpInterval'],
@@ -158,7 +158,7 @@ export const bondRules: readonly RuntimeRule[] = [
   {
     id: 'selector-of-shared-address',
     source:
-      'Talos internal/app/machined/pkg/controllers/network/device_config.go, selectDevices: hardwareAddr is the address in use of any link, also of a virtual one (siderolabs/talos#9747); Linux net/8021q/vlan_dev.c, vlan_dev_init: a VLAN has the address of its link; net/core/dev.c, __netdev_upper_dev_link: EBUSY for a link above the bond',
+      'Talos internal/app/machined/pkg/controllers/network/device_config.go, selectDevices: hardwareAddr is the address in use of any link, also of a virtual one (siderolabs/talos#7331, #9747); Linux net/8021q/vlan_dev.c, vlan_dev_init: a VLAN has the address of its link; net/core/dev.c, __netdev_upper_dev_link: EBUSY for a link above the bond',
     level: 'warn',
     *find(config) {
       const { main } = config
