@@ -85,7 +85,9 @@ function* settingProblems(bond: Bond): Generator<Hit> {
     if (miimon === 0 ? delay > 0 : delay % miimon !== 0)
       yield hit(
         key,
-        `${key} of ${name} must be a multiple of miimon (${miimon}): Linux has no delay of ${delay} ms, ${again}`,
+        miimon === 0
+          ? `${key} of ${name} needs miimon: Linux has no such delay without it, ${again}`
+          : `${key} of ${name} must be a multiple of miimon (${miimon}): Linux has no delay of ${delay} ms, ${again}`,
       )
   }
   if (miimon > 0 && numberOf(bond, 'arpInterval') > 0 && !balancing.has(mode))
