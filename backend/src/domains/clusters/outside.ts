@@ -15,6 +15,15 @@ import * as store from './store.ts'
 export const versionOf = (image: string | undefined): string | null =>
   /:v(\d{1,4}\.\d{1,4}\.\d{1,4})(?:@|$)/.exec(image ?? '')?.[1] ?? null
 
+/** The API servers that the configurations of control planes name, if their version is known. */
+export const apiServersOf = (
+  members: readonly Pick<store.MemberRow, 'name' | 'role' | 'images'>[],
+): { readonly name: string; readonly version: string }[] =>
+  members.flatMap(({ name, role, images }) => {
+    const version = role === 'control_plane' ? versionOf(images?.apiServer) : null
+    return version === null ? [] : [{ name, version }]
+  })
+
 /** The lowest of several versions, which may start with `v`. */
 export const lowest = (versions: readonly string[]): string | undefined =>
   versions.toSorted(byVersion)[0]

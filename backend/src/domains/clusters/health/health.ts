@@ -3,6 +3,7 @@ import type { ClusterHealth } from '#contract/clusters/health.ts'
 import { runningOn } from '../change/planning.ts'
 import { snapshotTrouble } from '../../snapshots/api.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
+import { apiServersOf } from '../outside.ts'
 import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import * as store from '../store.ts'
 import { askEtcd, etcdHealth } from './ask-etcd.ts'
@@ -73,7 +74,7 @@ export async function clusterHealthNow(
     versions: {
       talos: talosVersions(row.talos_version, row.kubernetes_version, pairs, warnings),
       kubernetes: kubernetesVersionsOf(
-        row.kubernetes_version,
+        { current: row.kubernetes_version, apiServers: apiServersOf(members) },
         row.talos_version,
         parts.versions.kubernetes(row.talos_version),
         pairs,

@@ -250,19 +250,29 @@ test('the next version is the newest patch release of the same minor, then one m
     reason: null,
   })
   const offered = ['1.36.3', '1.35.4', '1.34.9', '1.33.12']
-  expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', offered, pairs, [])).toMatchObject({
+  const nextOf = (current: string, talos: string, some: readonly string[], ahead?: string) =>
+    kubernetesVersionsOf(
+      { current, apiServers: ahead === undefined ? [] : [{ name: 'cp-1', version: ahead }] },
+      talos,
+      some,
+      pairs,
+      [],
+    )
+  expect(nextOf('1.34.1', 'v1.13.9', offered)).toMatchObject({
     newest: '1.36.3',
     next: '1.34.9',
   })
-  expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', offered, pairs, [])).toMatchObject({
+  expect(nextOf('1.34.9', 'v1.13.9', offered)).toMatchObject({
     newest: '1.36.3',
     next: '1.35.4',
   })
-  expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', offered.slice(1), pairs, [])).toMatchObject({
+  expect(nextOf('1.35.4', 'v1.12.11', offered.slice(1))).toMatchObject({
     next: null,
     after: 'talos',
     reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',
   })
+  // After an upgrade that has stopped, the API server doesn't go back.
+  expect(nextOf('1.34.1', 'v1.13.9', offered, '1.35.4')).toMatchObject({ next: '1.35.4' })
 })
 
 test('the line about snapshots says what their finding says, and until then what is missing', () => {

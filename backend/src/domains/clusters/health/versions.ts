@@ -3,7 +3,7 @@
  */
 import type { VersionHealth } from '#contract/clusters/health.ts'
 import type { SupportedPair } from '#talos/versions.ts'
-import { pathProblem } from '../change/kubernetes-upgrade/path.ts'
+import { type ApiServer, pathProblem } from '../change/kubernetes-upgrade/path.ts'
 import { talosPathProblems } from '../change/talos-upgrade/path.ts'
 
 const parts = (version: string): number[] =>
@@ -80,9 +80,12 @@ export function talosVersions(
   }
 }
 
-/** `offered`: the versions that the cluster's Talos runs. */
+/**
+ * `offered`: the versions that the cluster's Talos runs. `apiServers`: those of the control planes,
+ * which are ahead of `current` after an upgrade that has stopped.
+ */
 export function kubernetesVersionsOf(
-  current: string,
+  { current, apiServers }: { readonly current: string; readonly apiServers: readonly ApiServer[] },
   talos: string,
   offered: readonly string[],
   pairs: readonly SupportedPair[],
@@ -91,7 +94,7 @@ export function kubernetesVersionsOf(
   const found = step(
     current,
     offered,
-    (to) => pathProblem({ from: current, to, talos: [talos] }) === null,
+    (to) => pathProblem({ from: current, to, talos: [talos], apiServers }) === null,
   )
   const old = warnings.find((w) => w.startsWith('Kubernetes'))
   const later = newestOf(pairs.map((p) => p.kubernetes))

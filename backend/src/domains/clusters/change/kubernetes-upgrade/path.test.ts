@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { imageFor, pathProblem } from './path.ts'
 
 const problem = (from: string, to: string, talos: string[] = ['v1.13.9']) =>
-  pathProblem({ from, to, talos })
+  pathProblem({ from, to, talos, apiServers: [] })
 
 test.each([
   ['1.35.4', '1.36.3'],
@@ -38,6 +38,25 @@ test('every server must run a Talos version that supports the Kubernetes version
   expect(problem('1.35.4', '1.36.3', ['v1.13.9', 'v1.12.11'])).toBe(
     'Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3',
   )
+})
+
+test('API servers that have a newer version after an upgrade that has stopped do not go back', () => {
+  const stopped = (to: string) =>
+    pathProblem({
+      from: '1.34.9',
+      to,
+      talos: ['v1.13.9'],
+      apiServers: [
+        { name: 'cp-1', version: '1.35.10' },
+        { name: 'cp-2', version: '1.34.9' },
+      ],
+    })
+  for (const to of ['1.34.9', '1.34.12', '1.35.9'])
+    expect(stopped(to)).toBe(
+      `An upgrade to Kubernetes 1.35.10 has begun and has not ended: cp-1 has its API server, which can't go back to ${to}, because objects may be stored in newer forms. Upgrade to 1.35.10 or a newer patch release first`,
+    )
+  for (const to of ['1.35.10', '1.35.11']) expect(stopped(to)).toBeNull()
+  expect(stopped('1.36.3')).toContain('one minor release at a time')
 })
 
 test('an image keeps its registry and its variant', () => {

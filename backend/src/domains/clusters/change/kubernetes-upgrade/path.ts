@@ -1,6 +1,6 @@
 /** Allowed upgrades of Kubernetes, and the image names of a version. Pure. */
 import type { MachineImages } from '#talos/facts/images.ts'
-import { images as defaults, kubernetesProblem } from '#talos/versions.ts'
+import { byVersion, images as defaults, kubernetesProblem } from '#talos/versions.ts'
 
 /**
  * The components of a control plane in the order of the upgrade: an API server must not be older
@@ -17,18 +17,27 @@ export const bare = (version: string): string => version.replace(/^v/, '')
 export const minorOf = (version: string): number => Number(bare(version).split('.')[1])
 const patchOf = (version: string): number => Number(bare(version).split('.')[2])
 
+/** An API server that the configuration of a control plane names. */
+export interface ApiServer {
+  readonly name: string
+  readonly version: string
+}
+
 /**
  * Why the cluster can't be upgraded to this version, or null. `talos`: the versions that its
- * servers run.
+ * servers run. `apiServers`: those of its control planes. After an upgrade that has stopped they
+ * are ahead of the cluster's version, which is that of the kubelets.
  */
 export function pathProblem({
   from,
   to,
   talos,
+  apiServers,
 }: {
   readonly from: string
   readonly to: string
   readonly talos: readonly string[]
+  readonly apiServers: readonly ApiServer[]
 }): string | null {
   for (const version of new Set(talos)) {
     const problem = kubernetesProblem(version, to)
@@ -40,7 +49,12 @@ export function pathProblem({
     return `The cluster runs Kubernetes ${a}: Kubernetes can't go back to ${b}, because its objects may be stored in newer forms`
   if (step > 1)
     return `Kubernetes is upgraded one minor release at a time: from ${a} to 1.${minorOf(a) + 1} first, then on to ${b}`
-  return null
+  // An API server doesn't go back, and no other component is newer (Kubernetes, "Version Skew
+  // Policy").
+  const newest = apiServers.toSorted((x, y) => byVersion(y.version, x.version))[0]
+  return newest === undefined || byVersion(newest.version, b) <= 0
+    ? null
+    : `An upgrade to Kubernetes ${newest.version} has begun and has not ended: ${newest.name} has its API server, which can't go back to ${b}, because objects may be stored in newer forms. Upgrade to ${newest.version} or a newer patch release first`
 }
 
 /** An image with a digest always names the same build. */

@@ -245,6 +245,10 @@ longTest(
       true,
       false,
     ])
+    const back = await admin.call(clusterPlan, { params, body: { change: to('1.35.9') } })
+    expect(back.answer!.checks.find((c) => !c.ok)?.message).toContain(
+      "which can't go back to 1.35.9",
+    )
     const health = (await admin.call(clusterHealth, { params })).answer!
     expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({
       state: 'problem',

@@ -11,7 +11,7 @@ import { Problem } from '#contract/errors.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
 import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
-import { versionOf } from '../../outside.ts'
+import { apiServersOf, versionOf } from '../../outside.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -193,7 +193,12 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     const members = workersFirst(state.members)
     const version = bare(change.version)
     const from = state.row.kubernetes_version
-    const path = pathProblem({ from, to: version, talos: members.map((m) => talosOf(view, m)) })
+    const path = pathProblem({
+      from,
+      to: version,
+      talos: members.map((m) => talosOf(view, m)),
+      apiServers: apiServersOf(members),
+    })
     const reachable = checkReachable(members, view.facts)
     const first = [
       check(
