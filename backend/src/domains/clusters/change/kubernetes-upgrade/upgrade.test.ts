@@ -74,6 +74,19 @@ test('an API server that is gone refuses the upgrade with its name', async () =>
   await clearFaults(world.machine(gone))
 })
 
+test('a worker whose node is not Ready refuses the upgrade with its name and what to do', async () => {
+  world.machine(worker).nodeReady = false
+  expect((await planOf(to('1.36.3'))).checks.find((c) => !c.ok)).toMatchObject({
+    check: 'nodes',
+    message: expect.stringMatching(
+      new RegExp(
+        `^${worker.name} is not Ready: .*\\. Bring it back first, or remove it from the cluster$`,
+      ),
+    ) as string,
+  })
+  world.machine(worker).nodeReady = true
+})
+
 test('the plan updates the control planes program by program, then the kubelets, and shows the change of kube-proxy', async () => {
   const plan = await planOf(to('1.36.3'))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])

@@ -28,6 +28,7 @@ import {
 } from '../frame.ts'
 import { checkReachable, workersFirst } from '../configure/servers.ts'
 import { drain, uncordon } from '../shared/drain.ts'
+import { checkNodes } from '../talos-upgrade/checks.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
@@ -227,6 +228,8 @@ export const upgradeKubernetes: ChangeKind<Change> = {
       checks: [
         ...first,
         checkEtcd(await etcdReports(view)),
+        // A node that is not Ready would stop the upgrade half way, with every API server updated.
+        await checkNodes(view, members),
         check(
           'settings',
           removed.length === 0,

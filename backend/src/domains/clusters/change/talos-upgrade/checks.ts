@@ -78,23 +78,34 @@ export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
   )
 }
 
-/** Check: every node is Ready. */
-export async function checkNodes(view: ChangeView, looked: readonly Looked[]): Promise<Check> {
+/** Check: the node of each of these servers is Ready. */
+export async function checkNodes(
+  view: ChangeView,
+  members: readonly Pick<MemberRow, 'name'>[],
+): Promise<Check> {
   try {
     const nodes = new Map(
       (await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]),
     )
-    const problems = looked.flatMap(({ m }) => {
-      const node = nodes.get(m.name)
+    const problems = members.flatMap(({ name }) => {
+      const node = nodes.get(name)
       return node?.ready === true
         ? []
         : [
             node === undefined
-              ? `Kubernetes has no node ${m.name}`
-              : `${m.name} is not Ready: ${node.reason}`,
+              ? `Kubernetes has no node ${name}`
+              : `${name} is not Ready: ${node.reason}`,
           ]
     })
-    return checkAll('nodes', problems, 'All nodes are Ready')
+    const them = problems.length === 1 ? 'it' : 'them'
+    const all = joined(problems).replace(/\.$/, '')
+    return check(
+      'nodes',
+      problems.length === 0,
+      problems.length === 0
+        ? 'All nodes are Ready'
+        : `${all}. Bring ${them} back first, or remove ${them} from the cluster`,
+    )
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
     return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)

@@ -114,7 +114,10 @@ export const extensions: ChangeKind<Change> = {
         checkServers(all),
         checkDrift(view, all),
         checkEtcd(reports),
-        await checkNodes(view, all),
+        await checkNodes(
+          view,
+          all.map(({ m }) => m),
+        ),
         checkSpace(changed),
       ],
       warnings: [

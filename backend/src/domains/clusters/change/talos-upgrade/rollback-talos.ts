@@ -55,11 +55,9 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
     // The server itself may be unhealthy, which is a reason for the rollback.
     const nodes = await checkNodes(
       view,
-      state.members
-        .filter((one) => isWanted(one) && one.node_id !== node_id)
-        .map((one) => ({ m: one, seen: null, silent: '' })),
+      state.members.filter((one) => isWanted(one) && one.node_id !== node_id),
     )
-    const isReady = (await checkNodes(view, [{ m, seen: null, silent: '' }])).ok
+    const isReady = (await checkNodes(view, [m])).ok
     const answers =
       'silent' in seen
         ? `${m.name} does not answer: ${seen.silent}`

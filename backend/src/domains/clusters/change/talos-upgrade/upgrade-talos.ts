@@ -93,7 +93,10 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
         checkServers(looked),
         checkDrift(view, looked),
         checkEtcd(reports),
-        await checkNodes(view, looked),
+        await checkNodes(
+          view,
+          looked.map(({ m }) => m),
+        ),
         checkSpace(changed, change.stage),
         ...first.checks,
       ],
