@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { EtcdCluster } from '../../cluster/etcd.ts'
-import { object, text } from '../../config/shape.ts'
+import { type Body, object, text } from '../../config/shape.ts'
 import { builtIn } from '../kinds.ts'
 import type { Objects } from '../objects.ts'
 import type { Target } from '../kinds.ts'
@@ -20,6 +20,8 @@ export interface CountingWish {
   replicas: number
   /** `minAvailable` of the workload's PodDisruptionBudget. */
   minAvailable: number
+  /** Tolerations of its pods; none by default. */
+  tolerations?: readonly Body[]
   identity: string
 }
 
@@ -38,7 +40,7 @@ const next = (digest: string, serial: number): string =>
  */
 export const addCounting = (
   objects: Objects,
-  { name, replicas, minAvailable, identity }: CountingWish,
+  { name, replicas, minAvailable, tolerations, identity }: CountingWish,
 ): void => {
   const labels = { app: name }
   const selector = { matchLabels: labels }
@@ -68,7 +70,10 @@ export const addCounting = (
           replicas,
           serviceName: name,
           selector,
-          template: { metadata: { labels }, spec: { containers } },
+          template: {
+            metadata: { labels },
+            spec: { containers, ...(tolerations && { tolerations }) },
+          },
         },
       },
       'counter',

@@ -15,6 +15,8 @@ import {
 
 const NODES = builtIn('nodes')
 const HOSTNAME = 'kubernetes.io/hostname'
+/** Pods that tolerate this taint start on cordoned nodes (Kubernetes: plugins/nodeunschedulable). */
+const CORDON = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
 /**
  * Binds each pod without a node to the suitable node with the fewest pods. `isNodeReady`: whether a
@@ -24,9 +26,7 @@ export const schedule = (objects: Objects, isNodeReady: (node: Body) => boolean)
   const pods = objects.list(PODS, '')
   const waiting = pods.filter((pod) => nodeNameOf(pod) === '' && !isTerminating(pod))
   if (waiting.length === 0) return
-  const nodes = objects
-    .list(NODES, '')
-    .filter((node) => object(node.spec).unschedulable !== true && isNodeReady(node))
+  const nodes = objects.list(NODES, '').filter(isNodeReady)
   const bound = pods
     .filter((pod) => nodeNameOf(pod) !== '')
     .map((pod) => ({ pod, node: nodeNameOf(pod) }))
@@ -39,7 +39,7 @@ export const schedule = (objects: Objects, isNodeReady: (node: Body) => boolean)
       }))
       .toSorted((one, other) => one.load - other.load || (one.name < other.name ? -1 : 1))
     if (!best) {
-      unschedulable(objects, pod)
+      showUnschedulable(objects, pod)
       continue
     }
     objects.bind(podTarget(pod), best.name)
@@ -51,7 +51,9 @@ const fits = (pod: Body, node: Body, bound: readonly { pod: Body; node: string }
   const { nodeSelector, tolerations, affinity } = object(pod.spec)
   if (!Object.entries(object(nodeSelector)).every(([key, value]) => labelsOf(node)[key] === value))
     return false
-  if (untolerated(object(node.spec).taints, tolerations).length > 0) return false
+  const { taints, unschedulable } = object(node.spec)
+  if (untolerated(taints, tolerations).length > 0) return false
+  if (unschedulable === true && untolerated([CORDON], tolerations).length > 0) return false
   // Only anti-affinity between hosts: other topologies don't exist here.
   const terms = list(
     object(object(affinity).podAntiAffinity).requiredDuringSchedulingIgnoredDuringExecution,
@@ -69,7 +71,7 @@ const fits = (pod: Body, node: Body, bound: readonly { pod: Body; node: string }
   })
 }
 
-const unschedulable = (objects: Objects, pod: Body): void => {
+const showUnschedulable = (objects: Objects, pod: Body): void => {
   const message =
     'no node is available: nodes are not ready, are unschedulable, have taints that the pod does not tolerate, or do not match the pod'
   const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { aboutSeveral, type Budget, type Pod, selecting } from './drain-outlook.ts'
-import { evictSome } from './drain.ts'
+import { evictSome, ignoresCordon, isSuccessor } from './drain.ts'
 
 const { signal } = new AbortController()
 type Result = 'evicted' | 'gone' | { readonly blocked: string } | Error
@@ -60,6 +60,8 @@ test('a plan warns of pods that several disruption budgets select', () => {
     labels: { app: 'web' },
     isBare: false,
     isEnding: false,
+    ignoresCordon: false,
+    createdMs: 0,
     ...more,
   })
   const budgets = [budget('web-new', 'web'), budget('web', 'web'), budget('web', 'web', 'other')]
@@ -73,4 +75,27 @@ test('a plan warns of pods that several disruption budgets select', () => {
     'Kubernetes moves no pod that several disruption budgets select: web and web-new of shop select shop/web-0 and shop/web-1. Let each pod have one budget first. Otherwise the drain of worker-1 and worker-2 waits, and the change stops there after 20 minutes',
   ])
   expect(aboutSeveral(budgets.slice(1), pods)).toEqual([])
+})
+
+test.each([
+  [[{ operator: 'Exists' }], true],
+  [[{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }], true],
+  [[{ key: 'app' }, { key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }], true],
+  [[{ effect: 'NoSchedule', operator: 'Exists' }], true],
+  [[{ effect: 'NoExecute', operator: 'Exists' }], false],
+  [[{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }], false],
+  [[{ key: 'node.kubernetes.io/unschedulable', operator: 'Equal', value: 'x' }], false],
+  [[{ key: 'node.kubernetes.io/unschedulable', operator: 'Lt', value: '5' }], false],
+  [undefined, false],
+])('a pod with the tolerations %j starts on a cordoned node: %s', (tolerations, is) => {
+  expect(ignoresCordon(tolerations)).toBe(is)
+})
+
+test('a pod that ignores the cordon is evicted once; the pod that replaces it does not hold up the drain', () => {
+  const pod = { isBare: false, ignoresCordon: true, createdMs: 2_000 }
+  expect(isSuccessor(pod, 2_001)).toBe(false)
+  expect(isSuccessor(pod, 2_000)).toBe(true)
+  expect(isSuccessor({ ...pod, ignoresCordon: false }, 2_000)).toBe(false)
+  expect(isSuccessor({ ...pod, isBare: true }, 2_000)).toBe(false)
+  expect(isSuccessor({ ...pod, createdMs: Number.NaN }, 2_000)).toBe(false)
 })

@@ -29,7 +29,38 @@ export interface DrainablePod {
   /** True: no controller creates the pod again. */
   readonly isBare: boolean
   readonly isEnding: boolean
+  /** A cordon does not keep it from starting on the node. */
+  readonly ignoresCordon: boolean
+  /** By the clock of the API server, in ms; NaN if unknown. */
+  readonly createdMs: number
 }
+
+/** The taint of a cordoned node (Kubernetes `plugins/nodeunschedulable`). Its value is empty. */
+const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' } as const
+
+/** Whether these tolerations (core/v1) include the taint of a cordon. Pure. */
+export const ignoresCordon = (tolerations: unknown): boolean =>
+  Array.isArray(tolerations) &&
+  (tolerations as unknown[])
+    .filter(isRecord)
+    .some(
+      ({ key = '', operator = 'Equal', value = '', effect = '' }) =>
+        (effect === '' || effect === cordon.effect) &&
+        (operator === 'Exists'
+          ? key === '' || key === cordon.key
+          : operator === 'Equal' && key === cordon.key && value === ''),
+    )
+
+/**
+ * Whether the pod replaces one that the drain has evicted. A controller creates a pod that ignores
+ * the cordon again at once, often on the same node (cilium/cilium#28549, tigera/operator#2537), so a
+ * drain that evicts each of them never ends. It ends when the machine restarts. Pure.
+ * @param beganMs when the drain has begun
+ */
+export const isSuccessor = (
+  pod: Pick<DrainablePod, 'isBare' | 'ignoresCordon' | 'createdMs'>,
+  beganMs: number,
+): boolean => pod.ignoresCordon && !pod.isBare && pod.createdMs >= beganMs
 
 /**
  * Pods that a drain evicts: all but those of DaemonSets, static pods and pods that have ended (as
@@ -52,6 +83,8 @@ function drainable(object: unknown, node: string): DrainablePod | undefined {
     labels: isRecord(metadata['labels']) ? metadata['labels'] : {},
     isBare: effect === 'lost',
     isEnding: metadata['deletionTimestamp'] !== undefined,
+    ignoresCordon: ignoresCordon(spec['tolerations']),
+    createdMs: Date.parse(String(metadata['creationTimestamp'])),
   }
 }
 
@@ -108,7 +141,7 @@ async function whyNotEvicted(
 }
 
 /** Step `drain/<node id>`: cordons the node and evicts its pods until none are left. */
-export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+export async function drain(turn: ChangeTurn, { nodeId, step }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const { signal } = turn.job
   const api = await kubernetes(turn)
@@ -125,7 +158,8 @@ export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepR
         signal,
       ),
     )
-  const pods = await podsToDrain(turn, name, signal)
+  const beganMs = step.started_at === null ? Infinity : Date.parse(step.started_at)
+  const pods = (await podsToDrain(turn, name, signal)).filter((pod) => !isSuccessor(pod, beganMs))
   if (pods.length === 0) return 'done'
   const blocked = await evictSome(
     api,
