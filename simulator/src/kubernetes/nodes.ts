@@ -253,11 +253,22 @@ export const presentNode = (world: World, stored: Body): Body => {
           }
         : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' }
   const pressure = status === 'Unknown' ? 'Unknown' : 'False'
-  const condition = (type: string, value: string, reason: string, message: string): object => ({
+  const created = text(metadata.creationTimestamp)
+  const unreadySince =
+    machine && Number.isFinite(machine.lastHeartbeat)
+      ? heartbeatOf(world, stored).replace(/\.\d+Z$/, 'Z')
+      : created
+  const condition = (
+    type: string,
+    value: string,
+    reason: string,
+    message: string,
+    since = created,
+  ): object => ({
     type,
     status: value,
     lastHeartbeatTime: at,
-    lastTransitionTime: text(metadata.creationTimestamp),
+    lastTransitionTime: since,
     reason,
     message,
   })
@@ -284,7 +295,13 @@ export const presentNode = (world: World, stored: Body): Body => {
           'KubeletHasSufficientPID',
           'kubelet has sufficient PID available',
         ),
-        condition('Ready', status, ready.reason, ready.message),
+        condition(
+          'Ready',
+          status,
+          ready.reason,
+          ready.message,
+          status === 'True' ? created : unreadySince,
+        ),
       ],
     },
   }

@@ -22,8 +22,9 @@ import {
   viewOf,
   write,
 } from '../frame.ts'
-import { drain, uncordon } from '../shared/drain.ts'
+import { uncordon } from '../shared/drain.ts'
 import { othersStep, othersWell } from '../shared/gate.ts'
+import { drainLeaving } from './drain-leaving.ts'
 import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
 
 /** Reason of the skipped reset of a server that is removed by force. */
@@ -263,7 +264,7 @@ async function uncordonStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
 export const departingSteps = <C extends ClusterChange>(
   of: (change: C, nodeId: string) => Departing,
 ): ChangeKind<C>['steps'] => ({
-  drain: (turn, at) => drain(turn, at),
+  drain: drainLeaving,
   reset: (turn, at) => resetStep(turn, at, of(turn.change, at.nodeId!)),
   release: (turn, at) => wipedStep(turn, at),
   'forget-member': (turn, at) => forgetMemberStep(turn, at, of(turn.change, at.nodeId!)),
