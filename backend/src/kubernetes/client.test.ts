@@ -112,6 +112,8 @@ test.each([
   expect(asked.length).toBeLessThan(10)
 })
 
+const pod = { namespace: 'shop', name: 'web-0', uid: '0f1e' }
+
 test('the answer of one control plane says more than the silence of another', async () => {
   answer = json({ message: 'This pod has more than one PodDisruptionBudget' }, 500)
   const [alpha, silent] = [
@@ -124,13 +126,13 @@ test('the answer of one control plane says more than the silence of another', as
     [silent, alpha],
   ]) {
     const both = kubernetes(targets, { ...client, ca: authority.crt }, parts)
-    await expect(both.evict('shop', 'web-0', signal)).rejects.toMatchObject({
+    await expect(both.evict(pod, signal)).rejects.toMatchObject({
       status: 500,
       message: expect.stringContaining('more than one PodDisruptionBudget') as string,
     })
   }
   await expect(
-    kubernetes([silent], { ...client, ca: authority.crt }, parts).evict('shop', 'web-0', signal),
+    kubernetes([silent], { ...client, ca: authority.crt }, parts).evict(pod, signal),
   ).rejects.toMatchObject({ status: undefined, message: 'beta: connection refused' })
 })
 
@@ -139,12 +141,25 @@ test('an eviction that a budget forbids says which', async () => {
   const cause = 'The disruption budget web needs 2 healthy pods and has 2 currently'
   const causes = [{ reason: 'DisruptionBudget', message: cause }]
   answer = json({ kind: 'Status', message, details: { causes } }, 429)
-  expect(await api.evict('shop', 'web-0', signal)).toEqual({ blocked: cause })
+  expect(await api.evict(pod, signal)).toEqual({ blocked: cause })
   answer = json({ kind: 'Status', message }, 429)
-  expect(await api.evict('shop', 'web-0', signal)).toEqual({ blocked: message })
+  expect(await api.evict(pod, signal)).toEqual({ blocked: message })
   answer = json('"', 429)
-  expect(await api.evict('shop', 'web-0', signal)).toEqual({
+  expect(await api.evict(pod, signal)).toEqual({
     blocked: 'a PodDisruptionBudget forbids it',
+  })
+})
+
+test('an eviction names the pod by its UID, so that another pod that has its name stays', async () => {
+  let sent = ''
+  answer = (request, reply) => {
+    request.on('data', (part: Buffer) => (sent += part.toString()))
+    request.on('end', () => json({ kind: 'Status', reason: 'Conflict' }, 409)(request, reply))
+  }
+  expect(await api.evict(pod, signal)).toBe('gone')
+  expect(JSON.parse(sent)).toMatchObject({
+    metadata: { namespace: 'shop', name: 'web-0' },
+    deleteOptions: { preconditions: { uid: '0f1e' } },
   })
 })
 

@@ -233,11 +233,16 @@ export function kubernetes(
     },
     /**
      * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the
-     * budget's name. An evicted pod still needs time to terminate.
+     * budget's name. An evicted pod still needs time to terminate. Another pod that has its name by
+     * now, such as that of a StatefulSet on another node, is not evicted: 409
+     * (kubernetes/kubernetes#64923).
      */
     async evict(
-      namespace: string,
-      name: string,
+      {
+        namespace,
+        name,
+        uid,
+      }: { readonly namespace: string; readonly name: string; readonly uid: string },
       signal: AbortSignal,
     ): Promise<'evicted' | 'gone' | { readonly blocked: string }> {
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`
@@ -245,15 +250,16 @@ export function kubernetes(
         apiVersion: 'policy/v1',
         kind: 'Eviction',
         metadata: { namespace, name },
+        deleteOptions: { preconditions: { uid } },
       })
       const reply = await any(
         { method: 'POST', path, body, type: 'application/json' },
-        [200, 201, 404, 429],
+        [200, 201, 404, 409, 429],
         signal,
       )
       if (reply.status === 429)
         return { blocked: budgetOf(reply) || 'a PodDisruptionBudget forbids it' }
-      return reply.status === 404 ? 'gone' : 'evicted'
+      return reply.status === 404 || reply.status === 409 ? 'gone' : 'evicted'
     },
     /**
      * Creates an object in a collection. False: an object of this name exists, and is unchanged.

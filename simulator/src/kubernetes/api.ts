@@ -103,6 +103,8 @@ export const answer = (
   const status = { created: 201, ok: 200 }
   if (place.sub === 'eviction') {
     if (method !== 'POST') throw notAllowed()
+    const { deleteOptions } = request.body.length === 0 ? {} : read(request)
+    demandPreconditions(objects, place, deleteOptions)
     evict(objects, place, machine.world.clock.now(), dryRun)
     return { status: status.created, json: SUCCESS }
   }
@@ -217,6 +219,16 @@ const readAny = ({ contentType, body }: Pick<Request, 'contentType' | 'body'>): 
   }
 }
 
+/** Throws if the object isn't the one that the options of a deletion name (meta/v1 Preconditions). */
+const demandPreconditions = (objects: Objects, place: Place, options: unknown): void => {
+  const metadata = object(objects.get(place).metadata)
+  for (const [field, wanted] of Object.entries(object(object(options).preconditions)))
+    if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
+      throw conflict(
+        `Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`,
+      )
+}
+
 const removed = (
   objects: Objects,
   place: Place,
@@ -226,11 +238,7 @@ const removed = (
 ): object => {
   const metadata = object(objects.get(place).metadata)
   const options = request.body.length === 0 ? {} : read(request)
-  for (const [field, wanted] of Object.entries(object(options.preconditions)))
-    if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
-      throw conflict(
-        `Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`,
-      )
+  demandPreconditions(objects, place, options)
   if (place.kind === PODS && !dryRun) return deletePod(objects, place, options, now)
   objects.remove(place, dryRun)
   return {

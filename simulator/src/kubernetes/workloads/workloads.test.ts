@@ -44,11 +44,12 @@ const ready = async (ask: Ask, count: number): Promise<Pod[]> => {
   })
   return podsOf(ask)
 }
-const evict = (ask: Ask, name: string) =>
+const evict = (ask: Ask, name: string, uid?: string) =>
   ask('POST', `${PODS}/${name}/eviction`, {
     apiVersion: 'policy/v1',
     kind: 'Eviction',
     metadata: { name },
+    ...(uid !== undefined && { deleteOptions: { preconditions: { uid } } }),
   })
 
 const setup = async (workers: number) => {
@@ -96,6 +97,7 @@ test('an evicted pod is replaced on a schedulable node, and the disruption budge
     )
   // A new pod has no node until one is opened again.
   for (const { hostname } of workers) await schedule(hostname, true)
+  expect((await evict(ask, 'web-0', 'another')).status).toBe(409)
   expect((await evict(ask, 'web-0')).status).toBe(201)
   expect(await evict(ask, 'web-1')).toMatchObject({
     status: 429,

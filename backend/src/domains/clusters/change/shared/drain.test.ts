@@ -10,7 +10,7 @@ type Result = 'evicted' | 'gone' | { readonly blocked: string } | Error
 /** An API whose answers are those of `results`, by the pod's name; others are evicted. */
 function apiOf(results: Readonly<Record<string, Result>>) {
   const asked: string[] = []
-  const evict = (_: string, name: string) => {
+  const evict = ({ name }: { readonly name: string }) => {
     asked.push(name)
     const result = results[name] ?? 'evicted'
     return result instanceof Error ? Promise.reject(result) : Promise.resolve(result)
@@ -18,7 +18,11 @@ function apiOf(results: Readonly<Record<string, Result>>) {
   return { evict, asked }
 }
 const named = (prefix: string, count: number) =>
-  Array.from({ length: count }, (_, i) => ({ namespace: 'shop', name: `${prefix}-${i}` }))
+  Array.from({ length: count }, (_, i) => ({
+    namespace: 'shop',
+    name: `${prefix}-${i}`,
+    uid: `${prefix}-${i}`,
+  }))
 
 test('pods that are blocked do not keep a drain from the pods behind them', async () => {
   const first = named('storage', 9)
@@ -56,6 +60,7 @@ test('a plan warns of pods that several disruption budgets select', () => {
   const pod = (name: string, node: string, more: Partial<Pod> = {}): Pod => ({
     namespace: 'shop',
     name,
+    uid: name,
     node,
     labels: { app: 'web' },
     isBare: false,

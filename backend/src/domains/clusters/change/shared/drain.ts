@@ -25,6 +25,7 @@ const evictionsAtOnce = 8
 export interface DrainablePod {
   readonly namespace: string
   readonly name: string
+  readonly uid: string
   readonly labels: Readonly<Record<string, unknown>>
   /** True: no controller creates the pod again. */
   readonly isBare: boolean
@@ -71,7 +72,8 @@ function drainable(object: unknown, node: string): DrainablePod | undefined {
   if (
     !isRecord(metadata) ||
     typeof metadata['name'] !== 'string' ||
-    typeof metadata['namespace'] !== 'string'
+    typeof metadata['namespace'] !== 'string' ||
+    typeof metadata['uid'] !== 'string'
   )
     return undefined
   if (!isRecord(spec) || spec['nodeName'] !== node) return undefined
@@ -80,6 +82,7 @@ function drainable(object: unknown, node: string): DrainablePod | undefined {
   return {
     namespace: metadata['namespace'],
     name: metadata['name'],
+    uid: metadata['uid'],
     labels: isRecord(metadata['labels']) ? metadata['labels'] : {},
     isBare: effect === 'lost',
     isEnding: metadata['deletionTimestamp'] !== undefined,
@@ -103,6 +106,8 @@ export async function podsToDrain(
   return (await api.list('/api/v1/pods', options, signal)) ?? []
 }
 
+type Evicted = Pick<DrainablePod, 'namespace' | 'name' | 'uid'>
+
 /**
  * Evicts the first of these pods that can be evicted, and returns why others can't. Each pod is
  * tried, because the one that is blocked may wait for a later one: a budget of a storage system
@@ -111,16 +116,16 @@ export async function podsToDrain(
  */
 export async function evictSome(
   api: Pick<Kubernetes, 'evict'>,
-  pods: readonly Pick<DrainablePod, 'namespace' | 'name'>[],
+  pods: readonly Evicted[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const blocked: string[] = []
   let evicted = 0
-  for (const { namespace, name } of pods) {
+  for (const pod of pods) {
     if (evicted === evictionsAtOnce) break
-    const why = await whyNotEvicted(api, { namespace, name }, signal)
+    const why = await whyNotEvicted(api, pod, signal)
     if (why === null) evicted++
-    else blocked.push(`${namespace}/${name} can't be moved: ${why}`)
+    else blocked.push(`${pod.namespace}/${pod.name} can't be moved: ${why}`)
   }
   return blocked
 }
@@ -128,11 +133,11 @@ export async function evictSome(
 /** What is refused for one pod, by an admission webhook for example, says nothing about others. */
 async function whyNotEvicted(
   api: Pick<Kubernetes, 'evict'>,
-  { namespace, name }: Pick<DrainablePod, 'namespace' | 'name'>,
+  { namespace, name, uid }: Evicted,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const result = await api.evict(namespace, name, signal)
+    const result = await api.evict({ namespace, name, uid }, signal)
     return result === 'evicted' || result === 'gone' ? null : result.blocked
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.status === undefined) throw error
