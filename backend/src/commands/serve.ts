@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { counted } from '#contract/words.ts'
@@ -208,7 +207,7 @@ async function start(
     throw cannotListen(config, error)
   })
   steps.push('listening', async () => stopListening())
-  if (config.tls && web.server instanceof TlsServer) {
+  if (config.tls) {
     const { keepCertificate } = await import('../http/renewal.ts')
     steps.push('certificate', await keepCertificate(web.server, config.tls, log))
   }

@@ -60,12 +60,19 @@ export function renewal(server: Pick<Server, 'setSecureContext'>, files: Files, 
   }
 }
 
-/** Looks once a minute until the returned function is called. */
+const hasTls = (server: object): server is Pick<Server, 'setSecureContext'> =>
+  'setSecureContext' in server
+
+/**
+ * Looks once a minute until the returned function is called.
+ * @param server a server with TLS
+ */
 export async function keepCertificate(
-  server: Pick<Server, 'setSecureContext'>,
+  server: object,
   files: Files,
   log: Log,
 ): Promise<() => Promise<void>> {
+  if (!hasTls(server)) throw new Error('The server has no TLS')
   const look = renewal(server, files, log)
   await look()
   const timer = setInterval(() => void look(), intervalMs)
