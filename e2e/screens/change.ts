@@ -42,9 +42,9 @@ export const changeScreens: readonly Screen[] = [
     ready: plan,
   },
   {
-    name: 'change-refused',
+    name: 'change-not-created',
     path: (w) => `/infra/clusters/${w.waiting.id}/change/defragment`,
-    ready: (page) => page.getByRole('alert').first().waitFor(),
+    ready: (page) => page.getByText('is not created yet').waitFor(),
   },
   {
     name: 'change-at-a-time',
