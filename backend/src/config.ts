@@ -2,14 +2,14 @@
  * Settings of the program, and the files that they name. They are read once, from a plain object,
  * and all problems are reported together.
  */
-import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, readFile, stat } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { readCidr } from '#contract/network/addresses.ts'
 import { type Role as UserRole, roles as userRoles } from '#contract/permissions.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
+import { readAs, readTls } from './config-files.ts'
 import { readProvider } from './config-provider.ts'
 import { dataFolder } from './data-folder.ts'
 import { readDatabaseUrl } from './db/url.ts'
@@ -412,52 +412,23 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
     const given = environment[setting]?.trim()
     return given ? path.resolve(folder, given) : undefined
   }
-  /** The parsed content of the file; undefined if there is a problem, which is then reported. */
-  async function readAs<T>(
-    setting: Setting,
-    what: string,
-    parse: (text: Buffer) => T,
-  ): Promise<T | undefined> {
-    const file = named(setting)
-    if (file === undefined) return undefined
-    let why: string | undefined
-    try {
-      const text = await readFile(file)
-      why = `is not ${what}`
-      return parse(text)
-    } catch (error) {
-      why ??= `can't be read: ${whyRefused(error)}`
-      problems.push(`${setting} names ${file}, which ${why}`)
-      return undefined
-    }
-  }
-
-  const certificate = await readAs(
-    'STEELYARD_TLS_CERT',
-    'a certificate in PEM',
-    (text) => new X509Certificate(text),
+  await readTls(
+    { certFile: named('STEELYARD_TLS_CERT'), keyFile: named('STEELYARD_TLS_KEY') },
+    problems,
   )
-  const key = await readAs(
-    'STEELYARD_TLS_KEY',
-    'a private key in PEM without a passphrase',
-    (text) => createPrivateKey(text),
-  )
-  if (certificate && key && !certificate.checkPrivateKey(key))
-    problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
-
-  const keyFile = key && named('STEELYARD_TLS_KEY')
-  if (keyFile && ((await stat(keyFile)).mode & 0o007) !== 0)
-    problems.push(
-      `STEELYARD_TLS_KEY names ${keyFile}, which all users of this machine may access: chmod o= ${keyFile}`,
-    )
-
   const simulate = environment['STEELYARD_SIMULATE']?.trim()
   if (simulate && !/^\d+$/.test(simulate))
-    await readAs('STEELYARD_SIMULATE', 'a scenario file', String)
+    await readAs(
+      'STEELYARD_SIMULATE',
+      named('STEELYARD_SIMULATE'),
+      { what: 'a scenario file', parse: String },
+      problems,
+    )
   await readAs(
     'STEELYARD_SIMULATE_KEYS',
-    'JSON',
-    (text) => JSON.parse(text.toString('utf8')) as unknown,
+    named('STEELYARD_SIMULATE_KEYS'),
+    { what: 'JSON', parse: (bytes) => JSON.parse(bytes.toString('utf8')) as unknown },
+    problems,
   )
 
   const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)

@@ -3,53 +3,34 @@
  * STEELYARD_TLS_KEY are compared once a minute: an ACME client, or Kubernetes in a mounted secret,
  * replaces them.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
 import type { Server } from 'node:tls'
+import { readTls, type TlsPair } from '../config-files.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { whyRefused } from '../refusal.ts'
 import { tlsOptions } from './server-options.ts'
 
 const intervalMs = 60_000
 
 type Files = NonNullable<Config['tls']>
 
-interface Pair {
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
-/** The files' content; a text says why the server can't answer with it. */
-async function readPair({ certFile, keyFile }: Files): Promise<Pair | string> {
-  try {
-    const pair = { cert: await readFile(certFile), key: await readFile(keyFile) }
-    if (((await stat(keyFile)).mode & 0o007) !== 0)
-      return `All users of this machine may access ${keyFile}: chmod o= ${keyFile}`
-    return new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))
-      ? pair
-      : `${keyFile} is not the key of the certificate in ${certFile}`
-  } catch (error) {
-    return `The new certificate can't be read: ${whyRefused(error)}`
-  }
-}
-
 /** Compares the files with what `server` answers with, each time that it is called. */
 export function renewal(server: Pick<Server, 'setSecureContext'>, files: Files, log: Log) {
-  let current: Pair | undefined
+  let current: TlsPair | undefined
   let suspected: string | undefined
   let told: string | undefined
   return async (): Promise<void> => {
-    const found = await readPair(files)
-    if (typeof found === 'string') {
+    const problems: string[] = []
+    const found = await readTls(files, problems)
+    if (!found) {
+      const problem = problems.join('. ')
       // Two files are not replaced at the same moment, so only what stays is told, and once.
-      if (found === suspected && found !== told) {
+      if (problem === suspected && problem !== told) {
         log.error('certificate.refused', {
-          reason: `${found}. Steelyard goes on with the former certificate`,
+          reason: `${problem}. Steelyard goes on with the former certificate`,
         })
-        told = found
+        told = problem
       }
-      suspected = found
+      suspected = problem
       return
     }
     suspected = told = undefined

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Config } from '../config.ts'
+import type { TlsPair } from '../config-files.ts'
 import { limitSockets, oneAtATime } from './load/sockets.ts'
 
 /**
@@ -23,7 +24,8 @@ const tlsRules = {
   ].join(':'),
 } as const
 
-export const tlsOptions = (pair: { readonly cert: Buffer; readonly key: Buffer }) => ({
+/** What the server uses of TLS: the pair, and which versions and ciphers. */
+export const tlsOptions = (pair: TlsPair) => ({
   ...pair,
   ...tlsRules,
 })
