@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
 import { channelCreate } from '#contract/alerts/channels.ts'
 import { findingList } from '#contract/findings/findings.ts'
+import type { OperationKind } from '#contract/operations.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 import type { Content } from './message.ts'
@@ -27,12 +28,15 @@ const note = async (id: string, change: object) => {
   await findings.judge()
 }
 
-/** A running upgrade with a step on this server. */
-async function upgrade(serverId: string): Promise<string> {
+/** A running operation with a step on this server. */
+async function work(
+  serverId: string,
+  kind: OperationKind = 'clusterUpgradeTalos',
+): Promise<string> {
   const { id } = await db
     .insertInto('operation')
     .values({
-      kind: 'clusterUpgradeTalos',
+      kind,
       target_kind: 'cluster',
       target_id: randomUUID(),
       target_name: 'web',
@@ -89,7 +93,7 @@ test('what a running change explains is not sent until the change has ended, and
     await buildServer(backend, { name: 'restarting', reachable: true }),
     await buildServer(backend, { name: 'unlucky', reachable: true }),
   ]
-  const id = await upgrade(restarting)
+  const id = await work(restarting)
   for (const one of [restarting, unlucky]) await note(one, { ...silent, unreachable_since: now() })
   await backend.engine.run(1_800_000)
   expect(await told()).toEqual([['began unlucky']])
@@ -98,12 +102,20 @@ test('what a running change explains is not sent until the change has ended, and
   expect(await told()).toEqual([['began unlucky'], ['began restarting']])
 })
 
+test('a server that falls silent right after it was added is told: nothing has restarted it', async () => {
+  const added = await buildServer(backend, { name: 'new', reachable: true })
+  await end(await work(added, 'serverAdd'), 'done')
+  await note(added, { ...silent, unreachable_since: now() })
+  await backend.engine.run(180_000)
+  expect(await told()).toEqual([['began new']])
+})
+
 test('a cluster is not told to be degraded while a change restarts its server, unless another one fails', async () => {
   const cluster = { cluster_id: randomUUID(), cluster_name: 'web' }
   await buildCluster(backend, cluster.cluster_id, 'web')
   const restarting = await buildServer(backend, { name: 'web-1', reachable: true, ...cluster })
   const unlucky = await buildServer(backend, { name: 'web-2', reachable: true, ...cluster })
-  const id = await upgrade(restarting)
+  const id = await work(restarting)
   await db
     .updateTable('cluster')
     .set({
@@ -133,7 +145,7 @@ test('a cluster is not told to be degraded while a change restarts its server, u
 
 test('a server that is still silent five minutes after the change is told', async () => {
   const restarting = await buildServer(backend, { name: 'slow', reachable: true })
-  const id = await upgrade(restarting)
+  const id = await work(restarting)
   await note(restarting, { ...silent, unreachable_since: now() })
   await end(id, 'done')
   await backend.engine.run(240_000)

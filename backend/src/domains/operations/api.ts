@@ -211,7 +211,8 @@ export interface Operations {
   readonly failedScheduled: (on: On) => Promise<FailedScheduled[]>
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,
-   * with the time at which the first of these steps began. An operation that was done since then counts too.
+   * with the time at which the first of these steps began. An operation that was done since then
+   * counts too, and one that only adds servers does not.
    */
   readonly touched: (
     on: On,

@@ -376,6 +376,8 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
         e('o.ended_at', '>', endedSince).and('o.status', '=', 'done'),
       ]),
     )
+    // Its steps only look at servers.
+    .where('o.kind', '<>', 'serverAdd')
     .where('s.node_id', 'is not', null)
     .where('s.started_at', 'is not', null)
     .where((e) =>
