@@ -1,8 +1,8 @@
 /**
  * The key file: one key per line, `steelyard-key-1 <id> <base64>`; the last key is the current one.
  * Rotation adds a line. An older line is needed as long as a data key, a snapshot or an escrow file
- * is wrapped by its key. The file is created with mode 0600 at the first start, and refused if other accounts can
- * read it.
+ * is wrapped by its key. The file is created with mode 0600 at the first start, and refused if other
+ * accounts can read it.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { access, link, readFile, stat, unlink } from 'node:fs/promises'

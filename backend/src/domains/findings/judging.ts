@@ -1,8 +1,8 @@
 /**
  * Judges servers, clusters, channels and Steelyard itself, and stores what is found. One pass judges
  * everything from memory and a few queries, so its cost doesn't grow with a query per server. One
- * process judges at a time (advisory lock). A pass is level-triggered: it compares what is judged now with the open findings,
- * so a lost wake-up or a crash only delays it.
+ * process judges at a time (advisory lock). A pass is level-triggered: it compares what is judged
+ * now with the open findings, so a lost wake-up or a crash only delays it.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'

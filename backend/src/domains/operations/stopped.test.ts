@@ -10,30 +10,42 @@ const { db } = backend.platform
 type Status = 'pending' | 'running' | 'cancelled' | 'failed' | 'done'
 const servers = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
 
-/** An upgrade of the cluster with a step for each server. The clock goes on by a minute. */
-async function upgrade(
+/** A change of the cluster. The clock goes on by a minute. */
+async function change(
   clusterId: string,
   status: Status,
-  steps: readonly ('done' | 'failed' | 'todo' | 'skipped')[],
-  drained: readonly ('done' | 'skipped')[] = [],
+  more: { kind?: OperationKind; in_window?: boolean; starts_at?: Date } = {},
 ): Promise<string> {
   backend.clock.advance(60_000)
   const at = new Date(backend.clock.now())
   const { id } = await db
     .insertInto('operation')
     .values({
-      kind: 'clusterUpgradeTalos',
+      kind: 'clusterConfigure',
       target_kind: 'cluster',
       target_id: clusterId,
       target_name: 'web',
       status,
+      reason: status === 'failed' ? 'web-2 does not answer' : null,
       created_by_name: 'ada@example.com',
       created_at: at,
       started_at: status === 'pending' ? null : at,
       ended_at: status === 'pending' || status === 'running' ? null : at,
+      ...more,
     })
     .returning('id')
     .executeTakeFirstOrThrow()
+  return id
+}
+
+/** An upgrade of the cluster with a step for each server. */
+async function upgrade(
+  clusterId: string,
+  status: Status,
+  steps: readonly ('done' | 'failed' | 'todo' | 'skipped')[],
+  drained: readonly ('done' | 'skipped')[] = [],
+): Promise<string> {
+  const id = await change(clusterId, status, { kind: 'clusterUpgradeTalos' })
   await db
     .insertInto('operation_step')
     .values(
@@ -78,32 +90,6 @@ test('a cancelled upgrade that changed no server is not half way', async () => {
   expect(await stoppedOf(cluster)).toEqual([])
 })
 
-/** A change of the cluster. The clock goes on by a minute. */
-async function change(
-  clusterId: string,
-  status: Status,
-  more: { kind?: OperationKind; in_window?: boolean; starts_at?: Date } = {},
-): Promise<string> {
-  backend.clock.advance(60_000)
-  const at = new Date(backend.clock.now())
-  const { id } = await db
-    .insertInto('operation')
-    .values({
-      kind: 'clusterConfigure',
-      target_kind: 'cluster',
-      target_id: clusterId,
-      target_name: 'web',
-      status,
-      reason: status === 'failed' ? 'web-2 does not answer' : null,
-      created_by_name: 'ada@example.com',
-      created_at: at,
-      ended_at: status === 'failed' || status === 'done' ? at : null,
-      ...more,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
-}
 const failedOf = async (clusterId: string) =>
   (await operations.failedScheduled(db)).filter((one) => one.cluster_id === clusterId)
 
