@@ -63,7 +63,7 @@ test('a page with several crumbs has a back arrow and links to every page above 
 
 test("a server's crumb is its name, at once if a list has it, and never the id while the server is being fetched", () => {
   go(`/infra/servers/${id}`)
-  expect([last(), document.title]).toEqual(['', 'Steelyard'])
+  expect([last(), document.title]).toEqual(['Loading…', 'Steelyard'])
   act(
     () =>
       void client.setQueryData(['servers', {}], {

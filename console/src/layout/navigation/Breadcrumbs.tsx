@@ -149,5 +149,11 @@ function Text({
     if (title) document.title = text === null ? 'Steelyard' : `${text} · Steelyard`
     onText?.()
   }, [title, text, onText])
-  return text ?? <Skeleton width={120} />
+  if (text !== null) return text
+  return (
+    <>
+      <span className="sr">Loading…</span>
+      <Skeleton width={120} />
+    </>
+  )
 }
