@@ -9,6 +9,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
+import { clusterUpdate } from '#contract/clusters/update.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { historyList } from '#contract/history/history.ts'
 import { operationList } from '#contract/operations.ts'
@@ -124,6 +125,11 @@ describe('the changes of a cluster', () => {
     for (const name of ['Saturday', 'Sunday'])
       await editor.getByRole('checkbox', { name }).uncheck()
     await editor.getByRole('checkbox', { name: day }).check()
+    // The object has another version by now, but not another window.
+    await installation.call(clusterUpdate, {
+      params: { id: cluster.id },
+      body: { labels: { owner: 'night-shift' } },
+    })
     await press('Save window')
     await page.getByText(/^Opens next/).waitFor()
     await page.goto(`/infra/clusters/${cluster.id}/change/defragment`)

@@ -1,4 +1,4 @@
-import { CallError, whyOf } from '../../api/http.ts'
+import { isStale, whyOf } from '../../api/http.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
@@ -18,10 +18,6 @@ interface NoticesProps {
   onNewest: () => void
   onOverwrite: () => void
 }
-
-/** Whether saving failed because the patch has been changed since it was opened. */
-export const isStale = (failure: unknown): boolean =>
-  failure instanceof CallError && failure.status === 412
 
 /** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
 export function Notices({

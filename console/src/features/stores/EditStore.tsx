@@ -8,6 +8,7 @@ import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import { changeStore } from './change-store.ts'
 import { readChange, type Typed, valuesOf } from './store-form.ts'
 
 const { Text, Check } = fieldsFor<Typed>()
@@ -23,7 +24,9 @@ export default function EditStore({ store }: { store: Store }) {
     initial,
     read: (typed) => readChange(initial, typed),
     send: (body) =>
-      call(storeUpdate, { params: { id: store.id }, body }, { version: store.version }),
+      changeStore(store, (version) =>
+        call(storeUpdate, { params: { id: store.id }, body }, { version }),
+      ),
     done: async ({ name }, body) => {
       await invalidate(storeList)
       toast.success(

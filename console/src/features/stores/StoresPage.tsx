@@ -28,6 +28,7 @@ import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
 import { ownNames } from '../../ui/table/text-width.ts'
+import { changeStore } from './change-store.ts'
 import type EditStore from './EditStore.tsx'
 
 const addStore = dialog(() => import('./AddStore.tsx'))
@@ -135,7 +136,9 @@ const storeActions = (store: Store): Action[] => [
         text: 'The store is removed from Steelyard. The files in it stay.',
         danger: true,
         act: async () => {
-          await call(storeRemove, { params: { id: store.id } }, { version: store.version })
+          await changeStore(store, (version) =>
+            call(storeRemove, { params: { id: store.id } }, { version }),
+          )
           await invalidate(storeList)
         },
       }),

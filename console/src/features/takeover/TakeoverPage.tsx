@@ -6,7 +6,8 @@ import { no, yes } from '#contract/rule.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { clusterImport, clusterImportPreview, type Takeover } from '#contract/clusters/takeover.ts'
 import { everyDatacenter } from '../../api/every.ts'
-import { call, CallError } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
+import { isStale } from '../../api/http.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
@@ -89,7 +90,7 @@ function TakeoverForm({
       await navigate(paths.cluster(cluster.id))
     },
     // 412: the cluster has changed since the survey.
-    failed: (failure) => failure instanceof CallError && failure.status === 412 && setLast(null),
+    failed: (failure) => isStale(failure) && setLast(null),
   })
   const { values: typed, read, busy } = form
   useEffect(() => {

@@ -1,7 +1,6 @@
 import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { MaintenanceWindow, type Weekday, weekdays } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { call } from '../../../api/client.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
 import { allowed } from '../../../api/session.ts'
 import { readBy } from '../../../lib/fields.ts'
@@ -14,6 +13,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import css from './Change.module.css'
+import { setWindow } from './set-window.ts'
 
 interface Typed {
   days: readonly Weekday[]
@@ -47,12 +47,7 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
     initial,
     read: ({ minutes, ...rest }) =>
       readBy(MaintenanceWindow, { ...rest, minutes: Number(minutes) }),
-    send: (window) =>
-      call(
-        clusterWindowSet,
-        { params: { id: cluster.id }, body: { window } },
-        { version: cluster.version },
-      ),
+    send: (window) => setWindow(cluster, window),
     done: async () => {
       await refreshClusters()
       close()

@@ -2,7 +2,6 @@ import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import { nextOpening } from '#contract/clusters/changes/window-times.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { call } from '../../../api/client.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
 import { allowed } from '../../../api/session.ts'
 import { exact, moment } from '../../../lib/time/time.ts'
@@ -10,6 +9,7 @@ import { useNow } from '../../../lib/time/use-now.ts'
 import { confirm } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
+import { setWindow } from './set-window.ts'
 import { editWindow } from './window-actions.ts'
 
 /** The maintenance window of a cluster, with its editor. */
@@ -23,11 +23,7 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
       label: 'Remove window',
       text: 'Afterwards changes can be scheduled only for a fixed time. Changes that wait for the window begin only after another window is set.',
       act: async () => {
-        await call(
-          clusterWindowSet,
-          { params: { id: cluster.id }, body: { window: null } },
-          { version: cluster.version },
-        )
+        await setWindow(cluster, null)
         await refreshClusters()
       },
     })

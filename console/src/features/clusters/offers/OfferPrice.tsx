@@ -1,6 +1,7 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { perHour, priceBases } from '#contract/marketplace/money.ts'
-import { type Offer, offerCreate, offerUpdate } from '#contract/marketplace/offers.ts'
+import { type Offer, offerCreate, offerGet, offerUpdate } from '#contract/marketplace/offers.ts'
+import { sendUnlessEdited } from '../../../api/asking/fresh-version.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
@@ -35,10 +36,12 @@ export default function OfferPrice({
       if (isNew) return call(offerCreate, { body: { cluster_id: cluster.id, price } }, { key })
       return price === null
         ? offer
-        : call(
-            offerUpdate,
-            { params: { id: offer.id }, body: { price } },
-            { version: offer.version },
+        : sendUnlessEdited(
+            offer,
+            () => call(offerGet, { params: { id: offer.id } }),
+            ({ price: now, status }) => [now, status],
+            (version) =>
+              call(offerUpdate, { params: { id: offer.id }, body: { price } }, { version }),
           )
     },
     at: fieldsOfPrice,

@@ -11,6 +11,7 @@ import {
 } from '#contract/network/subnets.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import { call, CallError } from '../../../api/client.ts'
+import { isStale } from '../../../api/http.ts'
 import { allowed } from '../../../api/session.ts'
 import { useDraft } from '../../../api/use-draft.ts'
 import { useLeaveGuard } from '../../../layout/leave.ts'
@@ -97,7 +98,7 @@ export function SubnetForm({ subnet, newer, onNewest, datacenters, preset }: Sub
       await navigate(paths.network({ q: done.name, open: done.id }))
     },
     failed: async (error) => {
-      if (subnet === null || !(error instanceof CallError) || error.status !== 412) return
+      if (subnet === null || !isStale(error)) return
       setStale({ error, theirs: await call(subnetGet, { params: { id: subnet.id } }) })
     },
   })

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
-import { CallError } from '../../../api/http.ts'
-import { sendFresh } from './fresh-version.ts'
+import { describe, expect, test } from 'vitest'
+import { CallError } from '../http.ts'
+import { sendFresh, sendUnlessEdited } from './fresh-version.ts'
 
 const stale = () =>
   new CallError('Somebody else has changed this object since you opened it. Load it again.', {
@@ -58,4 +58,39 @@ test('any other refusal is not repeated', async () => {
     code: 'cluster_not_ready',
   })
   expect(sent).toEqual([1])
+})
+
+describe('a change of a part of an object', () => {
+  const seen = { version: 1, price: { amount: 5 }, status: 'ready' }
+
+  /** What the object is now, and each version that a request was sent with. */
+  function changedTo(now: typeof seen) {
+    const sent: number[] = []
+    const send = (version: number) => {
+      sent.push(version)
+      return version === now.version ? Promise.resolve('saved') : Promise.reject(stale())
+    }
+    return {
+      sent,
+      save: () =>
+        sendUnlessEdited(
+          seen,
+          () => Promise.resolve(now),
+          (of) => of.price,
+          send,
+        ),
+    }
+  }
+
+  test('is saved although another part has changed since it was seen', async () => {
+    const { sent, save } = changedTo({ ...seen, version: 4, status: 'degraded' })
+    expect(await save()).toBe('saved')
+    expect(sent).toEqual([1, 4])
+  })
+
+  test('is refused if somebody else has changed the same part', async () => {
+    const { sent, save } = changedTo({ ...seen, version: 2, price: { amount: 6 } })
+    await expect(save()).rejects.toMatchObject({ code: 'stale' })
+    expect(sent).toEqual([1])
+  })
 })

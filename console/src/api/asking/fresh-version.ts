@@ -1,0 +1,61 @@
+import { isStale } from '../http.ts'
+
+/** Several steps of a running operation may change the cluster within a second. */
+const mostAttempts = 5
+
+/**
+ * Reads the object's version and sends a request with it. Repeats both, up to five attempts, if the
+ * object changes in between.
+ * @param versionOf returns null if the request would now have another effect than the user has
+ * reviewed. Then nothing is sent, and the result is null.
+ * @throws CallError the last refusal
+ */
+export async function sendFresh<T>(
+  versionOf: () => Promise<number | null>,
+  send: (version: number) => Promise<T>,
+): Promise<T | null> {
+  for (let attempt = 1; ; attempt++) {
+    const version = await versionOf()
+    if (version === null) return null
+    try {
+      return await send(version)
+    } catch (error) {
+      if (!isStale(error) || attempt === mostAttempts) throw error
+    }
+  }
+}
+
+/**
+ * Sends a change of one part of an object with the version that the user has seen. Steelyard
+ * increments the version too: when the status of a cluster changes, or a store was tested. As long
+ * as the part is what the user has seen, such a change refuses nothing: the request is sent again
+ * with the newer version.
+ * @param part the values that the user has seen and changes, as JSON
+ * @throws CallError the refusal if somebody has changed the part, or any other refusal
+ */
+export async function sendUnlessEdited<T extends { version: number }, A>(
+  seen: T,
+  read: () => Promise<T>,
+  part: (object: T) => unknown,
+  send: (version: number) => Promise<A>,
+): Promise<A> {
+  const before = JSON.stringify(part(seen))
+  let refusal: unknown
+  const sent = await sendFresh(
+    async () => {
+      if (refusal === undefined) return seen.version
+      const now = await read()
+      return JSON.stringify(part(now)) === before ? now.version : null
+    },
+    async (version) => {
+      try {
+        return { answer: await send(version) }
+      } catch (error) {
+        refusal = error
+        throw error
+      }
+    },
+  )
+  if (sent === null) throw refusal
+  return sent.answer
+}
