@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { afterEach, beforeEach, expect } from 'vitest'
+import { afterEach, beforeEach, expect, type TestContext } from 'vitest'
 import { findTestBrowser } from '../tools/browsers.mjs'
 import { admin } from './installation.ts'
 import { watchSecrets } from './secrets.ts'
@@ -146,15 +146,36 @@ export async function expectAccessible(page: Page, what: string, rules?: string[
   expect(found).toEqual([])
 }
 
-/** After a failed test: writes the address and the text of the page to standard error. */
-export async function tell(page: Page | undefined, state: string | undefined): Promise<void> {
-  if (state !== 'fail' || page === undefined || page.isClosed()) return
-  const open = await Promise.all(
-    (await page.getByRole('menu').all()).map((menu) => menu.ariaSnapshot()),
-  )
-  process.stderr.write(
-    `The page was ${page.url()}\n${[...open, (await page.locator('body').ariaSnapshot()).slice(0, 12_000)].join('\n')}\n`,
-  )
+declare module 'vitest' {
+  interface TaskMeta {
+    /** What a failed test's page showed, which `npm test` prints again at its very end. */
+    page?: string
+  }
+}
+
+/**
+ * After a failed test: writes the address and the text of the page to standard error, and the text
+ * of what was open on it, or of its main part, to the report.
+ */
+export async function tell(
+  page: Page | undefined,
+  task: Readonly<TestContext['task']>,
+  failed = task.result?.state === 'fail',
+): Promise<void> {
+  if (!failed || page === undefined || page.isClosed()) return
+  const textsOf = async (role: 'alert' | 'dialog' | 'main' | 'menu') =>
+    (await Promise.all((await page.getByRole(role).all()).map((part) => part.ariaSnapshot()))).join(
+      '\n',
+    )
+  const [menus, dialogs, alerts] = [
+    await textsOf('menu'),
+    await textsOf('dialog'),
+    await textsOf('alert'),
+  ]
+  const body = await page.locator('body').ariaSnapshot()
+  process.stderr.write(`The page was ${page.url()}\n${menus}\n${body.slice(0, 12_000)}\n`)
+  const shown = [alerts, menus, dialogs === '' ? await textsOf('main') : dialogs]
+  task.meta.page = `${page.url()}\n${shown.join('\n').trim().slice(0, 3_000)}`
 }
 
 /** Saves a screenshot if STEELYARD_SHOTS names a folder. */
@@ -180,7 +201,7 @@ export function inOneStory(seen: () => { page: Page; errors: string[] }): void {
   })
   afterEach(async ({ task }) => {
     const { page, errors } = seen()
-    await tell(page, task.result?.state)
+    await tell(page, task)
     expect(errors.splice(0)).toEqual([])
   })
 }

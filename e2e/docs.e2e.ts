@@ -22,7 +22,7 @@ beforeEach(async () => {
   ;({ context, page, errors } = await open(browser, installation.url))
 })
 afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
+  await tell(page, task)
   await context.close()
   expect(errors.splice(0)).toEqual([])
 })

@@ -25,7 +25,7 @@ afterAll(async () => {
   await installation?.stop()
 })
 afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
+  await tell(page, task)
   expect(errors.splice(0)).toEqual([])
 })
 

@@ -152,7 +152,7 @@ test('every frequent screen exists', () => {
 
 describe('every screen', () => {
   // As many tests run at once as maxConcurrency in vitest.config.ts allows.
-  test.concurrent.for(opened)('$name', { timeout: 300_000 }, async (screen) => {
+  test.concurrent.for(opened)('$name', { timeout: 300_000 }, async (screen, { task }) => {
     const pages = free[screen.signedOut ? 'visitor' : 'person']
     const watched = pages.pop()
     if (!watched) throw new Error('More tests at once than there are pages')
@@ -161,7 +161,7 @@ describe('every screen', () => {
       await lookAt(page, screen, world)
       expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
     } catch (problem) {
-      await tell(page, 'fail')
+      await tell(page, task, true)
       throw problem
     } finally {
       errors.splice(0)

@@ -38,7 +38,7 @@ beforeEach(async () => {
   )
 })
 afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
+  await tell(page, task)
   expect(errors.splice(0)).toEqual([])
 })
 

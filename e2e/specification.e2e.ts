@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 beforeEach(() => page.setViewportSize({ width: 1280, height: 900 }))
 afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
+  await tell(page, task)
   expect(errors.splice(0)).toEqual([])
 })
 

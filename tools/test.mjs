@@ -75,10 +75,12 @@ function suite(name, command, args, env = {}) {
       if (test.status === 'passed')
         passedTests.push({ file: relative('.', file.name), title: test.title })
     for (const test of file.assertionResults)
-      if (test.status === 'failed')
+      if (test.status === 'failed') {
+        const page = test.meta?.page ? `\nIts page was ${test.meta.page}\n` : ''
         failures.push(
-          `${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`,
+          `${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}${page}`,
         )
+      }
   }
   const passed = counted ? counted.numPassedTests : ran.status === 0 ? 1 : 0
   const skipped = counted ? counted.numPendingTests + counted.numTodoTests : 0

@@ -41,7 +41,7 @@ beforeEach(async () => {
   await signIn(page, admin)
 })
 afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
+  await tell(page, task)
   await context.close()
   expect(errors.splice(0)).toEqual([])
 })

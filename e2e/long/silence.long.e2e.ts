@@ -45,7 +45,7 @@ afterAll(async () => {
 test(
   'a silence of a datacenter hides the finding there from overview and channels, not the one elsewhere, until it ends',
   { timeout: 600_000 },
-  async ({ task }) => {
+  async ({ task, onTestFailed }) => {
     const { call, simulator } = installation
     await call(channelCreate, {
       body: {
@@ -66,6 +66,7 @@ test(
     const shown = items.find((s) => s.datacenter!.code !== hidden.datacenter!.code)!
 
     const { page, errors } = await open(browser, installation.url)
+    onTestFailed(() => tell(page, task, true))
     await signIn(page, admin)
     await page.goto('/alerts/silences')
     await page.getByRole('button', { name: 'Add silence' }).first().click()
@@ -112,6 +113,5 @@ test(
     for (const { name } of [shown, hidden]) await attention.getByText(name).waitFor()
     expect(await attention.getByText(/silenced/).count()).toBe(0)
     expect(errors).toEqual([])
-    await tell(page, task.result?.state)
   },
 )
