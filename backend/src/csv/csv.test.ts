@@ -92,7 +92,7 @@ test('a megabyte of commas, of quotes or of one line is read in linear time', as
 })
 
 test('parsing stops at the limits of rows and cells', () => {
-  const bounds = { records: 3, cells: 4 }
+  const bounds = { records: 3, columns: 6, cells: 4 }
   expect(parseCsv('a,b\n,\n \t , \r\n\n"",\n" "\nc\n,,,\nd,e', bounds)).toEqual({
     records: [
       { line: 1, cells: ['a', 'b'] },
@@ -105,6 +105,11 @@ test('parsing stops at the limits of rows and cells', () => {
   expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({
     records: [{ line: 1, cells: ['1'] }],
     problem: { line: 3, message: 'A line has at most 4 cells' },
+  })
+  expect(parseCsv('a,b,c,d,e,f\n1', bounds)).toMatchObject({ records: [{}, {}], problem: null })
+  expect(parseCsv('a,b,c,d,e,f,g\n1', bounds)).toEqual({
+    records: [],
+    problem: { line: 1, message: 'A header has at most 6 columns' },
   })
 })
 
@@ -122,12 +127,14 @@ test('at the limits the rest of a file is not read, and lines of nothing but com
     })
     look.mockClear()
     try {
-      const { records, problem } = parseCsv(text, { records: 5002, cells: 100 })
+      const { records, problem } = parseCsv(text, { records: 5002, columns: 1000, cells: 100 })
       return { records: records.length, problem: problem?.line, looks }
     } finally {
       look.mockRestore()
     }
   }
+  expect(parsed(','.repeat(size))).toMatchObject({ records: 0, problem: 1 })
+  expect(parsed(','.repeat(size)).looks).toBeLessThan(8 * 1000)
   for (const cells of [`${','.repeat(size)}b`, '"",'.repeat(size / 3)]) {
     const { looks, ...read } = parsed(`a\n${cells}`)
     // A line of commas is looked through once for its end, because an empty line is no record.

@@ -3,6 +3,8 @@
  * cell; rows end with CRLF or LF. Spreadsheets execute cells that look like formulas, so such cells
  * are written with a leading apostrophe, which is removed on reading.
  */
+import { count } from '#contract/words.ts'
+
 export interface CsvRecord {
   /** The line on which the record starts, from 1. */
   readonly line: number
@@ -94,7 +96,9 @@ function blankEnd(text: string, at: number, cells: boolean): number {
 export interface CsvBounds {
   /** Maximum number of non-empty records that are read. */
   readonly records: number
-  /** Maximum number of cells of a record below the header. The header may have any number. */
+  /** Maximum number of cells of the first record, which is the header. */
+  readonly columns: number
+  /** Maximum number of cells of a record below the header. */
   readonly cells: number
 }
 
@@ -105,15 +109,13 @@ export interface CsvBounds {
 export function parseCsv(given: string, bounds?: CsvBounds): Csv {
   const text = given.charCodeAt(0) === 0xfeff ? given.slice(1) : given
   const records: CsvRecord[] = []
-  const { records: mostRecords, cells: mostCells } = bounds ?? {
-    records: Infinity,
-    cells: Infinity,
-  }
+  const most = bounds ?? { records: Infinity, columns: Infinity, cells: Infinity }
   let line = 1
   let at = 0
-  while (at < text.length && records.length < mostRecords) {
+  while (at < text.length && records.length < most.records) {
     // The first record is the header, whatever its content.
-    const isBounded = bounds !== undefined && records.length > 0
+    const isHeader = records.length === 0
+    const isBounded = bounds !== undefined && !isHeader
     const blank = blankEnd(text, at, isBounded)
     if (blank !== -1) {
       at = blank
@@ -141,10 +143,15 @@ export function parseCsv(given: string, bounds?: CsvBounds): Csv {
         cell = end === at ? '' : text.slice(at, end)
         at = end
       }
-      if (isBounded && cells.length === mostCells)
+      if (cells.length === (isHeader ? most.columns : most.cells))
         return {
           records,
-          problem: { line: began, message: `A line has at most ${mostCells} cells` },
+          problem: {
+            line: began,
+            message: isHeader
+              ? `A header has at most ${count(most.columns)} columns`
+              : `A line has at most ${count(most.cells)} cells`,
+          },
         }
       if (cell !== '') isBlank &&= cell.trim() === ''
       cells.push(unguarded(cell))

@@ -15,10 +15,9 @@ export const largestImport = 2 * importLimits.bytes + 64 * 1024
 
 /** Maximum number of cells in a line: several times the number of columns. */
 const mostCells = 100
-/**
- * Maximum number of unknown columns that messages name: a file of another kind may have any number
- * of columns.
- */
+/** Maximum number of columns of a header: that of a file of another kind is read, and described. */
+const mostColumns = 1_000
+/** Maximum number of unknown columns that messages name. */
 const mostUnknown = 20
 
 export interface Columns<Column extends string> {
@@ -45,7 +44,6 @@ export function readHeader<Column extends string>(
   const columns: Column[] = []
   const repeated = new Set<Column>()
   const others = new Set<string>()
-  // Only one pass, because there may be a million columns.
   for (const cell of cells) {
     const name = cell === '' ? cell : cell.trim().toLowerCase()
     if (!isColumn(name)) others.add(name)
@@ -97,7 +95,11 @@ export function readTable<Column extends string>(
   if (Buffer.byteLength(csv) > importLimits.bytes)
     throw new Problem('invalid', tooLargeImport, { csv: tooLargeImport })
   // Spreadsheets may end a file with rows that contain only commas; these don't count as records.
-  const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
+  const { records, problem } = parseCsv(csv, {
+    records: importLimits.rows + 2,
+    columns: mostColumns,
+    cells: mostCells,
+  })
   const [head, ...body] = records
   const unreadable = problem ? [{ ...problem, column: null }] : []
   const refused = (line: number, ...messages: string[]) => ({

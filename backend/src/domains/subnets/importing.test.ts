@@ -227,12 +227,14 @@ test.each([
 )
 
 test('a header with too many columns is refused with a short list of errors', async () => {
-  const columns = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
+  const columns = Array.from({ length: 900 }, (_, i) => `c${i}`)
   const found = await problems(`name,${columns.join(',')}`)
   expect(found).toHaveLength(23)
-  expect(found).toContain('1 -: 99980 more columns are not known')
-  expect(await problems(','.repeat(importLimits.bytes - 8))).toHaveLength(4)
-  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual([
+  expect(found).toContain('1 -: 880 more columns are not known')
+  expect(await problems(','.repeat(importLimits.bytes - 8))).toEqual([
+    '1 -: A header has at most 1\u202f000 columns',
+  ])
+  expect(await problems(`cidr,datacenter${',name'.repeat(900)}`)).toEqual([
     '1 -: The column name appears twice',
   ])
 })
