@@ -80,7 +80,8 @@ test('a failover to a standby that lags is noticed before the first write', asyn
       `failover, lagging: ${work.acknowledged.length} acknowledged, ${missing.length} missing and told, ${((performance.now() - began) / 1000).toFixed(1)} s without writes\n`,
     )
     expect(missing.length).toBeGreaterThan(0)
-    expect(program.log()).toMatch(/lacks events \d+ to \d+ and audit entries \d+ to \d+/)
+    // Audit entries of the last second may be unknown to it.
+    expect(program.log()).toMatch(/"database.went_back".* lacks events \d+ to \d+/)
   } finally {
     await stop()
     await pair.stop()

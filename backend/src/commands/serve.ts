@@ -155,7 +155,15 @@ async function start(
     })
   const position = await readPosition(opened.database.pool)
   kept.write(position)
-  opened.database.guard(position, onBack)
+  opened.database.guard(position, (seen) => {
+    // The file lacks what was seen in the last second, and the next start compares with the file.
+    try {
+      kept.write(seen)
+    } catch (error) {
+      log.error('database.position_failed', { error })
+    }
+    onBack()
+  })
   opened.embedded?.supervise()
   const { engineQueue, listen, buildDomains, buildWatched, buildWeb, buildPlatform } = await loading
 

@@ -1,6 +1,6 @@
 /** A database that goes back in time, under a running program and between two starts. */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
@@ -17,8 +17,8 @@ import { serve } from './serve.ts'
 const admin = { email: 'admin@example.com', password: 'a long password' }
 const connection = await freshDatabase()
 const folder = path.join(temporaryFolder('went-back'), 'data')
-const positionOf = () =>
-  JSON.parse(readFileSync(path.join(folder, 'database-position'), 'utf8')) as { event: number }
+const positionFile = path.join(folder, 'database-position')
+const positionOf = () => JSON.parse(readFileSync(positionFile, 'utf8')) as { event: number }
 
 /** Starts the program in this process. */
 function start() {
@@ -187,6 +187,25 @@ test('a database that goes back in time is noticed: everything is held before th
   expect(program.urls()).toHaveLength(2)
 })
 
+test('what the program has seen but not yet kept in the file is missed as well', async () => {
+  const program = start()
+  const { call } = await signIn(await program.ready())
+  await create(call, 'MUC', 'Kept too')
+  await expect.poll(async () => positionOf().event === (await positionNow()).last_event).toBe(true)
+  const [before, kept] = [await positionNow(), readFileSync(positionFile)]
+  await create(call, 'CGN', 'Lost at once')
+  await expect.poll(() => positionOf().event).toBeGreaterThan(before.last_event)
+  const { event: seen } = positionOf()
+  // The file is written up to a second later than an event is seen.
+  writeFileSync(positionFile, kept)
+  await goBack(before)
+
+  const { call: again } = await signIn(await program.ready(2))
+  const { restored } = await again('GET /v1/restoration')
+  expect(restored?.missing).toMatch(new RegExp(`^events? (?:\\d+ to )?${seen} `))
+  expect(await program.stop()).toBe(0)
+})
+
 test('a database that went back while Steelyard was stopped is noticed at the start, and once', async () => {
   const one = start()
   const { call } = await signIn(await one.ready())
@@ -203,5 +222,5 @@ test('a database that went back while Steelyard was stopped is noticed at the st
   await three.ready()
   expect(await three.stop()).toBe(0)
   expect(three.said.err).not.toContain('database.went_back')
-  expect(existsSync(path.join(folder, 'database-position'))).toBe(true)
+  expect(existsSync(positionFile)).toBe(true)
 })

@@ -80,21 +80,23 @@ export function connect({
 }: ConnectOptions) {
   const settings = { ...connection }
   let seen: Position | undefined
-  let onBack: ((missing: Missing) => void) | undefined
+  let onBack: ((seen: Position) => void) | undefined
   let missing: Missing | undefined
 
   /** @throws WentBack if the database lacks what this process has seen */
   const compare = async (client: ClientBase): Promise<void> => {
     if (seen === undefined) return
     const { now, missing: found } = await comparePosition(client, seen)
-    missing ??= found ?? undefined
     if (missing === undefined) {
-      // Events that were published meanwhile may be known already.
-      const next = { ...now, event: Math.max(now.event, seen.event) }
-      if (now.audit >= seen.audit && !isDeepStrictEqual(next, seen)) seen = next
-      return
+      if (found === null) {
+        // Events that were published meanwhile may be known already.
+        const next = { ...now, event: Math.max(now.event, seen.event) }
+        if (now.audit >= seen.audit && !isDeepStrictEqual(next, seen)) seen = next
+        return
+      }
+      missing = found
+      onBack?.(seen)
     }
-    onBack?.(missing)
     throw new WentBack(`The database went back in time and lacks ${missingSentence(missing)}`)
   }
   /** Before the first query of each connection. */
@@ -177,9 +179,10 @@ export function connect({
     /**
      * From now on, every connection is checked against the highest position that was seen
      * (`position.ts`). If the database lacks some of it, every query fails as if the database were
-     * unavailable, and `onBack` is called.
+     * unavailable.
+     * @param back called once, with the highest position that was seen
      */
-    guard(position: Position, back: (missing: Missing) => void): void {
+    guard(position: Position, back: (seen: Position) => void): void {
       seen = position
       onBack = back
     },
