@@ -154,8 +154,8 @@ declare module 'vitest' {
 }
 
 /**
- * After a failed test: writes the address and the text of the page to standard error, and the text
- * of what was open on it, or of its main part, to the report.
+ * After a failed test: writes the page's address and its text to standard error. The report gets
+ * the alerts, the open menus and the dialogs; without a dialog, the main part of the page.
  */
 export async function tell(
   page: Page | undefined,
@@ -167,14 +167,11 @@ export async function tell(
     (await Promise.all((await page.getByRole(role).all()).map((part) => part.ariaSnapshot()))).join(
       '\n',
     )
-  const [menus, dialogs, alerts] = [
-    await textsOf('menu'),
-    await textsOf('dialog'),
-    await textsOf('alert'),
-  ]
+  const menus = await textsOf('menu')
+  const dialogs = await textsOf('dialog')
   const body = await page.locator('body').ariaSnapshot()
   process.stderr.write(`The page was ${page.url()}\n${menus}\n${body.slice(0, 12_000)}\n`)
-  const shown = [alerts, menus, dialogs === '' ? await textsOf('main') : dialogs]
+  const shown = [await textsOf('alert'), menus, dialogs === '' ? await textsOf('main') : dialogs]
   task.meta.page = `${page.url()}\n${shown.join('\n').trim().slice(0, 3_000)}`
 }
 

@@ -125,7 +125,7 @@ describe('the changes of a cluster', () => {
     for (const name of ['Saturday', 'Sunday'])
       await editor.getByRole('checkbox', { name }).uncheck()
     await editor.getByRole('checkbox', { name: day }).check()
-    // The object has another version by now, but not another window.
+    // Meanwhile the cluster gets another version, but not another window.
     await installation.call(clusterUpdate, {
       params: { id: cluster.id },
       body: { labels: { owner: 'night-shift' } },

@@ -80,7 +80,7 @@ test('a failover to a standby that lags is noticed before the first write', asyn
       `failover, lagging: ${work.acknowledged.length} acknowledged, ${missing.length} missing and told, ${((performance.now() - began) / 1000).toFixed(1)} s without writes\n`,
     )
     expect(missing.length).toBeGreaterThan(0)
-    // Audit entries of the last second may be unknown to it.
+    // The program may not know the audit entries of the last second before the failover.
     expect(program.log()).toMatch(/"database.went_back".* lacks events \d+ to \d+/)
   } finally {
     await stop()

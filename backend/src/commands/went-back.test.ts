@@ -187,7 +187,7 @@ test('a database that goes back in time is noticed: everything is held before th
   expect(program.urls()).toHaveLength(2)
 })
 
-test('what the program has seen but not yet kept in the file is missed as well', async () => {
+test('the last second of changes is missed too, although the file does not have its position yet', async () => {
   const program = start()
   const { call } = await signIn(await program.ready())
   await create(call, 'MUC', 'Kept too')
@@ -202,7 +202,8 @@ test('what the program has seen but not yet kept in the file is missed as well',
 
   const { call: again } = await signIn(await program.ready(2))
   const { restored } = await again('GET /v1/restoration')
-  expect(restored?.missing).toMatch(new RegExp(`^events? (?:\\d+ to )?${seen} `))
+  const last = /^events? (?:\d+ to )?(\d+) /.exec(restored?.missing ?? '')
+  expect(Number(last?.[1])).toBeGreaterThanOrEqual(seen)
   expect(await program.stop()).toBe(0)
 })
 

@@ -15,7 +15,7 @@ export const largestImport = 2 * importLimits.bytes + 64 * 1024
 
 /** Maximum number of cells in a line: several times the number of columns. */
 const mostCells = 100
-/** Maximum number of columns of a header: that of a file of another kind is read, and described. */
+/** Maximum number of columns of a header. The file may be of another kind and have many. */
 const mostColumns = 1_000
 /** Maximum number of unknown columns that messages name. */
 const mostUnknown = 20

@@ -51,10 +51,8 @@ export const isVersion = (ifMatch: Versions, version: number): boolean =>
 /** @throws Problem stale if the caller has read another version than the current one */
 export function checkVersion(ifMatch: Versions, version: number): void {
   if (!isVersion(ifMatch, version))
-    throw new Problem(
-      'stale',
-      'Somebody else has changed this object since you opened it. Load it again.',
-    )
+    // Steelyard itself may have changed it, such as the status of a cluster.
+    throw new Problem('stale', 'This object has changed since you opened it. Load it again.')
 }
 
 /**

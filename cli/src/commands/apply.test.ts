@@ -178,7 +178,7 @@ describe('a run that cannot finish', () => {
     const ran = await cli.run(`apply -f ${file}`, { ask })
     expect(ran).toMatchObject({
       exit: 6,
-      err: expect.stringContaining('Somebody else has changed this object. 0 of 1 line') as string,
+      err: expect.stringContaining('This object has changed. 0 of 1 line') as string,
     })
   })
 

@@ -198,10 +198,7 @@ test('if two users assign subnets at the same time, both assignments succeed', a
     // Another user changes the subnets before the first request.
     if (version === 4) {
       version = 5
-      throw new Problem(
-        'stale',
-        'Somebody else has changed this object since you opened it. Load it again.',
-      )
+      throw new Problem('stale', 'This object has changed since you opened it. Load it again.')
     }
     return { operation: anOperation() }
   })
@@ -230,10 +227,7 @@ test('a confirmed forced removal is refused if the state has changed since the c
     losing: [],
   }))
   api.on(clusterSubnetsAssign, () => {
-    throw new Problem(
-      'stale',
-      'Somebody else has changed this object since you opened it. Load it again.',
-    )
+    throw new Problem('stale', 'This object has changed since you opened it. Load it again.')
   })
   expect(await cli.run(`subnet unassign web ${id(30)} --force --yes`)).toMatchObject({ exit: 6 })
   expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(1)

@@ -124,7 +124,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
   const fresh = ({ version }: { version: number }) => {
     const asked = headers()['if-match']
     if (asked !== undefined && asked !== `"${version}"`)
-      throw new Problem('stale', 'Somebody else has changed this object')
+      throw new Problem('stale', 'This object has changed')
   }
 
   api.on(datacenterList, () => pageOf(all.datacenters))

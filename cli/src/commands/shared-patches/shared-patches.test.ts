@@ -113,9 +113,9 @@ test('a saved patch is changed only where options say so, with the version that 
     'Give either targets or --no-targets',
   )
   api.on(sharedPatchUpdate, () => {
-    throw new Problem('stale', 'Somebody else has changed this object since you opened it.')
+    throw new Problem('stale', 'This object has changed since you opened it.')
   })
-  expect((await cli.run('shared-patch save calm --weight 8')).err).toContain('Somebody else')
+  expect((await cli.run('shared-patch save calm --weight 8')).err).toContain('has changed since')
   expect((await cli.run('shared-patch delete calm --yes')).exit).toBe(0)
   expect((await cli.run('shared-patch list')).out).not.toContain('calm')
 })

@@ -3,7 +3,7 @@ import { CallError } from '../http.ts'
 import { sendFresh, sendUnlessEdited } from './fresh-version.ts'
 
 const stale = () =>
-  new CallError('Somebody else has changed this object since you opened it. Load it again.', {
+  new CallError('This object has changed since you opened it. Load it again.', {
     status: 412,
     code: 'stale',
   })

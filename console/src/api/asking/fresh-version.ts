@@ -26,11 +26,10 @@ export async function sendFresh<T>(
 }
 
 /**
- * Sends a change of one part of an object with the version that the user has seen. Steelyard
- * increments the version too: when the status of a cluster changes, or a store was tested. As long
- * as the part is what the user has seen, such a change refuses nothing: the request is sent again
- * with the newer version.
- * @param part the values that the user has seen and changes, as JSON
+ * Sends a change of one part of an object. Steelyard itself increments the object's version too,
+ * such as when the status of a cluster changes. If the part is still what the user has seen, the
+ * request is therefore sent again with the newer version, up to five times.
+ * @param part returns the values that the user has seen and changes, as JSON
  * @throws CallError the refusal if somebody has changed the part, or any other refusal
  */
 export async function sendUnlessEdited<T extends { version: number }, A>(
@@ -40,22 +39,14 @@ export async function sendUnlessEdited<T extends { version: number }, A>(
   send: (version: number) => Promise<A>,
 ): Promise<A> {
   const before = JSON.stringify(part(seen))
-  let refusal: unknown
-  const sent = await sendFresh(
-    async () => {
-      if (refusal === undefined) return seen.version
-      const now = await read()
-      return JSON.stringify(part(now)) === before ? now.version : null
-    },
-    async (version) => {
-      try {
-        return { answer: await send(version) }
-      } catch (error) {
-        refusal = error
-        throw error
-      }
-    },
-  )
-  if (sent === null) throw refusal
-  return sent.answer
+  let now = seen
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send(now.version)
+    } catch (error) {
+      if (!isStale(error) || attempt === mostAttempts) throw error
+      now = await read()
+      if (JSON.stringify(part(now)) !== before) throw error
+    }
+  }
 }

@@ -4,8 +4,8 @@ import { call } from '../../api/client.ts'
 import { valuesOf } from './store-form.ts'
 
 /**
- * Sends a change of a store unless somebody has edited it since `seen` was read. That Steelyard has
- * used or tested the store since refuses nothing.
+ * Sends a change of a store, unless somebody has edited the store since `seen` was read. A version
+ * that is newer only because Steelyard has used or tested the store is accepted.
  * @throws CallError stale, or any other refusal of `send`
  */
 export const changeStore = <A>(seen: Store, send: (version: number) => Promise<A>): Promise<A> =>

@@ -10,7 +10,7 @@ import {
 import { no, yes } from '#contract/rule.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller, callerName } from '../../../http/caller.ts'
-import { existing, type Versions } from '../../../http/tags.ts'
+import { checkVersion, existing, type Versions } from '../../../http/tags.ts'
 import type { NewStep } from '../../operations/api.ts'
 import { demandFilled } from './filling.ts'
 import type { SharedParts } from './parts.ts'
@@ -22,9 +22,6 @@ import { inRollOutOrder, type State, statesOf, type TargetServer } from './targe
 /** Queue of shared patches; the key is the patch's id. */
 export const sharedPatchQueue = 'shared-patch'
 export const stepOf = (serverId: string): string => `roll-out/${serverId}`
-/** The patch was changed between a check and the transaction that relies on it. */
-export const changedSince =
-  'Somebody else has changed this object since you opened it. Load it again.'
 
 /** @throws Problem operation_running while a roll-out of the patch runs */
 export async function demandIdle(
@@ -210,7 +207,8 @@ export function rolling(parts: SharedParts) {
       return inTransaction(db, async (tx) => {
         const patch = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, patch)
-        if (patch.version !== known.version) throw new Problem('stale', changedSince)
+        // It may have changed since the check that this transaction relies on.
+        checkVersion([known.version], patch.version)
         const concerned = await concernedBy(tx, patch, node_ids)
         const order = inRollOutOrder(concerned.map(({ server }) => server))
         const canary = order.find((one) => one.id === canary_id)

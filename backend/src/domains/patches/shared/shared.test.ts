@@ -118,7 +118,7 @@ test('of two people who edit one patch, the second is told', async () => {
   expect((await edit(1)).status).toBe(200)
   expect(await edit(2)).toMatchObject({
     status: 412,
-    problem: { code: 'stale', error: expect.stringContaining('Somebody else') as string },
+    problem: { code: 'stale', error: expect.stringContaining('has changed since') as string },
   })
   expect((await create({})).problem).toMatchObject({ code: 'name_taken' })
   expect(

@@ -31,7 +31,7 @@ import { counted } from '../../../db/counted.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import { type Caller, callerName } from '../../../http/caller.ts'
 import { serve } from '../../../http/serve.ts'
-import { existing, type Versions } from '../../../http/tags.ts'
+import { checkVersion, existing, type Versions } from '../../../http/tags.ts'
 import type { Domain } from '../../../platform.ts'
 import type { For } from '../../../reading/asker.ts'
 import { audienceOf } from '../parts.ts'
@@ -39,7 +39,7 @@ import { sharedPatchReconciler } from './carrying.ts'
 import { demandFilled, filling } from './filling.ts'
 import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
-import { changedSince, demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
+import { demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
 import {
   type Head,
@@ -281,7 +281,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = await writing(async (tx) => {
         const before = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         // What is saved must be what was checked.
-        if (before.version !== known.version) throw new Problem('stale', changedSince)
+        checkVersion([known.version], before.version)
         const { name, weight, body, targets } = before
         if (isDeepStrictEqual({ name, weight, body, targets }, wanted)) return before
         await demandIdle(parts, tx, before)
