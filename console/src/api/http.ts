@@ -33,10 +33,6 @@ export class CallError extends Error {
   }
 }
 
-/** Whether a request was refused because the object has another version by now. */
-export const isStale = (error: unknown): boolean =>
-  error instanceof CallError && error.status === 412
-
 /** The server's sentence about a failure, or `otherwise` if there is none. */
 export const saidBy = (error: unknown, otherwise: string): string =>
   error instanceof CallError && error.said ? error.message : otherwise

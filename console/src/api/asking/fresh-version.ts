@@ -1,4 +1,8 @@
-import { isStale } from '../http.ts'
+import { CallError } from '../http.ts'
+
+/** Whether a request was refused because the object has another version by now. */
+export const isStale = (error: unknown): boolean =>
+  error instanceof CallError && error.status === 412
 
 /** Several steps of a running operation may change the cluster within a second. */
 const mostAttempts = 5

@@ -1,4 +1,5 @@
-import { isStale, whyOf } from '../../api/http.ts'
+import { isStale } from '../../api/asking/fresh-version.ts'
+import { whyOf } from '../../api/http.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'

@@ -7,9 +7,8 @@ import {
   type Subnet,
 } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
-import { sendFresh } from '../../../api/asking/fresh-version.ts'
+import { isStale, sendFresh } from '../../../api/asking/fresh-version.ts'
 import { call, CallError } from '../../../api/client.ts'
-import { isStale } from '../../../api/http.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'

@@ -10,8 +10,8 @@ import {
   subnetUpdate,
 } from '#contract/network/subnets.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
+import { isStale } from '../../../api/asking/fresh-version.ts'
 import { call, CallError } from '../../../api/client.ts'
-import { isStale } from '../../../api/http.ts'
 import { allowed } from '../../../api/session.ts'
 import { useDraft } from '../../../api/use-draft.ts'
 import { useLeaveGuard } from '../../../layout/leave.ts'

@@ -11,8 +11,8 @@ import {
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
 import { counted } from '#contract/words.ts'
+import { isStale } from '../../../api/asking/fresh-version.ts'
 import { call } from '../../../api/client.ts'
-import { isStale } from '../../../api/http.ts'
 import { allowed } from '../../../api/session.ts'
 import { useDraft } from '../../../api/use-draft.ts'
 import { useLeaveGuard } from '../../../layout/leave.ts'
