@@ -6,6 +6,7 @@
  */
 import { stringify } from 'yaml'
 import { unifiedDiff } from '#contract/servers/diff.ts'
+import { counted } from '#contract/words.ts'
 import { resources } from '#talos/client/resources.ts'
 import { has } from '#talos/versions.ts'
 import type { Kubernetes } from '../../../../kubernetes/client.ts'
@@ -18,7 +19,11 @@ const fieldManager = 'talos'
  * same manager would remove it.
  */
 const owner = { 'config.k8s.io/owning-inventory': 'talos-bootstrap-manifests-inventory' }
-const mostManifests = 500
+/**
+ * How many manifests a plan compares. Each takes two requests, one after another, and a plan has 30
+ * seconds.
+ */
+const mostCompared = 500
 
 type Body = Readonly<Record<string, unknown>>
 export interface Manifest {
@@ -52,7 +57,6 @@ export async function readManifests(
         textOf(body['kind']) !== '' &&
         textOf(part(body, 'metadata')['name']) !== '',
     )
-    .slice(0, mostManifests)
     .map((body) => {
       const { namespace, name } = part(body, 'metadata')
       return {
@@ -90,7 +94,7 @@ export const withImage = (
   }))
 
 /** Paths of kinds, read once per group and version. */
-export function objectPaths(api: Kubernetes, signal: AbortSignal) {
+export function objectPaths(api: Pick<Kubernetes, 'get'>, signal: AbortSignal) {
   const known = new Map<string, Promise<unknown>>()
   return async ({ body, title }: Manifest): Promise<string> => {
     const version = textOf(body['apiVersion'])
@@ -146,18 +150,18 @@ function shown(object: unknown): string {
 }
 
 /**
- * What applying the manifests would change, as unified diffs with a title each. @throws
- * KubernetesError
+ * What applying the manifests would change, as unified diffs with a title each. Says how many aren't
+ * compared, if there are too many. @throws KubernetesError
  */
 export async function manifestDiff(
-  api: Kubernetes,
+  api: Pick<Kubernetes, 'get' | 'applyAs'>,
   manifests: readonly Manifest[],
   talosVersion: string,
   signal: AbortSignal,
 ): Promise<string> {
   const pathOf = objectPaths(api, signal)
   const parts: string[] = []
-  for (const manifest of manifests) {
+  for (const manifest of manifests.slice(0, mostCompared)) {
     const path = await pathOf(manifest)
     const before = await api.get(path, signal)
     const after = await api.applyAs(
@@ -169,6 +173,9 @@ export async function manifestDiff(
     const diff = unifiedDiff(shown(before), shown(after))
     if (diff !== '') parts.push(`# ${manifest.title}\n${diff}`)
   }
+  const left = manifests.length - mostCompared
+  if (left > 0)
+    parts.push(`# Updated as well, but not compared here: ${counted(left, 'more object')}\n`)
   return parts.join('')
 }
 
