@@ -32,6 +32,7 @@ import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { openSessionCommands, sessionCommands } from './commands/session.ts'
 import { templateCommands } from './commands/templates/templates.ts'
+import { restorationCommands } from './commands/storage/restoration.ts'
 import { sharedPatchCommands } from './commands/shared-patches/shared-patches.ts'
 import { snapshotCommands } from './commands/storage/snapshots.ts'
 import { storeCommands } from './commands/storage/stores.ts'
@@ -64,6 +65,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...storeCommands,
     ...snapshotCommands,
     ...backupCommands,
+    ...restorationCommands,
     ...subnetCommands,
     ...offerCommands,
     ...ccCommands,

@@ -4,6 +4,7 @@ import { type Operation, operationTitle } from '#contract/operations.ts'
 import {
   canResumeCluster,
   clusterResume,
+  heldText,
   operationResume,
   type restorationGet,
 } from '#contract/restoration.ts'
@@ -11,7 +12,7 @@ import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { mayChange } from '../../layout/operations/may-change.ts'
-import { heldText, resumeCluster } from '../../layout/operations/resume-cluster.tsx'
+import { resumeCluster } from '../../layout/operations/resume-cluster.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { both, confirm } from '../../ui/actions.ts'

@@ -1,7 +1,5 @@
 import type { Answer } from '#contract/operation.ts'
-import { operationTitle } from '#contract/operations.ts'
-import { clusterResume, type HeldCluster, restorationGet } from '#contract/restoration.ts'
-import { counted, someOf } from '#contract/words.ts'
+import { clusterResume, type HeldCluster, heldText, restorationGet } from '#contract/restoration.ts'
 import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { sentence } from '../../lib/text.ts'
@@ -9,24 +7,6 @@ import { moment } from '../../lib/time/time.ts'
 import { confirm } from '../../ui/actions.ts'
 
 export type Restored = NonNullable<Answer<typeof restorationGet>['restored']>
-
-/**
- * Text for a cluster on hold after a restore: the state of its servers, and the operations that
- * will resume.
- */
-export function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
-  const asked =
-    unasked.length > 0
-      ? `${servers - unasked.length} of ${counted(servers, 'server')} contacted`
-      : unreachable.length > 0
-        ? `${someOf(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
-        : servers === 1
-          ? 'its server answers'
-          : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
-  return operations.length === 0
-    ? asked
-    : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
-}
 
 /** Asks whether a held cluster is to be resumed, and resumes it. */
 export const resumeCluster = (c: HeldCluster, { backup_made_at: madeAt }: Restored) =>
