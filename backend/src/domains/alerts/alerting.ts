@@ -36,6 +36,7 @@ export const alerting = ({
   async reconcile(job) {
     // Read before the transaction, because this takes a connection of its own.
     const { unwell } = await servers.conditions()
+    const clusterOf = new Map(unwell.map(({ id, cluster }) => [id, cluster]))
     return job.fence.write(async (tx): Promise<Outcome> => {
       const now = new Date(job.now())
       const channels = (await store.channels(tx)).filter((channel) => !channel.paused)
@@ -64,12 +65,14 @@ export const alerting = ({
             last: made.get(channel.id) ?? null,
             told: new Map(mine.map((t) => [t.finding_id, t])),
           },
-          { rules, silences, explained, now },
+          { rules, silences, explained, clusterOf: (id) => clusterOf.get(id) ?? null, now },
         )
         if (decision.again) again = Math.min(again, decision.again.getTime())
         if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)
         if (decision.tell.length === 0) continue
         const content = contentOf(decision.tell.map(({ finding, event }) => itemOf(finding, event)))
+        // The oldest message that waits goes first, so that an end doesn't arrive before its begin.
+        await deliveries.hurryOldest(tx, channel.id, now)
         const { id } = await deliveries.insert(tx, {
           channel_id: channel.id,
           channel_name: channel.name,

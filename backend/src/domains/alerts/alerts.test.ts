@@ -1,7 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   channelCreate,
   channelGet,
@@ -10,7 +8,7 @@ import {
   channelUpdate,
   type NewChannel,
 } from '#contract/alerts/channels.ts'
-import { deliveryGet, deliveryList, deliveryRetry } from '#contract/alerts/deliveries.ts'
+import { deliveryGet } from '#contract/alerts/deliveries.ts'
 import {
   alertRuleCreate,
   alertRuleList,
@@ -21,88 +19,24 @@ import { silenceCreate, silenceList, silenceRemove } from '#contract/alerts/sile
 import { findingAcknowledge, findingList } from '#contract/findings/findings.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
+import { alertWorld, type Received, secret } from './testing/world.ts'
 
-const backend = await startBackend({ environment: { STEELYARD_ALERT_NETWORKS: '127.0.0.0/8' } })
-const admin = await backend.signIn({ lasts: true })
-const operator = await backend.signIn({ role: 'operator', lasts: true })
-const viewer = await backend.signIn({ role: 'viewer', lasts: true })
+const {
+  backend,
+  admin,
+  operator,
+  viewer,
+  received,
+  receiver,
+  url,
+  add,
+  silent,
+  mend,
+  channel,
+  deliveriesTo,
+  told,
+} = await alertWorld()
 const { db } = backend.platform
-const { findings } = backend.domains
-
-interface Received {
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-const received: Received[] = []
-/** How the receiver answers. */
-let answer: (response: ServerResponse, request: Received) => void
-const fine = (response: ServerResponse) => void response.end('thanks')
-const server = createServer((request, response) => {
-  let body = ''
-  request.setEncoding('utf8').on('data', (part: string) => (body += part))
-  request.on('end', () => {
-    const one = { path: request.url ?? '', headers: request.headers, body }
-    received.push(one)
-    answer(response, one)
-  })
-})
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
-
-const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-const silent = async (ids: readonly string[]) => {
-  await db
-    .updateTable('server')
-    .set({
-      reachable: false,
-      unreachable_since: new Date(backend.clock.now()),
-      reason: 'connection refused',
-    })
-    .where('id', 'in', ids)
-    .execute()
-  await findings.judge()
-}
-const mend = async (ids: readonly string[]) => {
-  await db
-    .updateTable('server')
-    .set({ reachable: true, unreachable_since: null, reason: null })
-    .where('id', 'in', ids)
-    .execute()
-  await findings.judge()
-}
-const add = (name: string) => buildServer(backend, { name, reachable: true })
-const channel = async (more: Partial<NewChannel> = {}) =>
-  (
-    await admin.call(channelCreate, {
-      body: { name: `c-${randomUUID().slice(0, 8)}`, kind: 'webhook', url, secret, ...more },
-    })
-  ).answer!
-const deliveriesTo = async (name: string) =>
-  (await viewer.call(deliveryList, { query: { channel: name, per_page: 100 } })).answer!.items
-interface Told {
-  readonly event: string
-  readonly object: { readonly name: string }
-}
-/** What the receiver was told: `began web-1`. */
-const told = () =>
-  received.map(({ body }) =>
-    (JSON.parse(body) as { data: { findings: Told[] } }).data.findings.map(
-      (one) => `${one.event} ${one.object.name}`,
-    ),
-  )
-
-beforeEach(async () => {
-  answer = fine
-  received.length = 0
-  await db.deleteFrom('channel').execute()
-  await db.deleteFrom('silence').execute()
-  await db.deleteFrom('finding').execute()
-})
 
 test('a finding is sent once to a signed webhook as a CloudEvent, and its end is told', async () => {
   const { id: channelId, name } = await channel()
@@ -178,56 +112,9 @@ test('forty servers of a datacenter that vanish are one finding in one message',
   expect(told()).toEqual([['began DE-FRA-7'], ['ended DE-FRA-7']])
 })
 
-test('a receiver that is down is tried again with the same id, each attempt is listed, and after a day it is given up', async () => {
-  const { name } = await channel()
-  answer = (response) => response.writeHead(503).end('busy'.repeat(100_000))
-  const id = await add('down-1')
-  await silent([id])
-  await backend.engine.run(3_600_000)
-  const ids = new Set(received.map(({ headers }) => headers['webhook-id']))
-  expect(ids.size).toBe(1)
-  expect(received.length).toBeGreaterThan(5)
-  const [waiting] = await deliveriesTo(name)
-  expect(waiting).toMatchObject({ state: 'waiting', attempts: received.length })
-  expect(waiting!.problem).toContain('answered with status 503')
-  const { tries } = (await viewer.call(deliveryGet, { params: { id: waiting!.id } })).answer!
-  expect(tries.at(-1)!.answer).toHaveLength(64 * 1024)
-  expect(tries[0]!.answer).toHaveLength(1000)
-  await backend.engine.run(24 * 3_600_000)
-  expect((await deliveriesTo(name)).at(-1)).toMatchObject({ id: waiting!.id, state: 'failed' })
-  // An admin sends it again when the receiver is back.
-  answer = fine
-  const params = { id: waiting!.id }
-  expect(await operator.call(deliveryRetry, { params })).toMatchObject({ status: 403 })
-  expect((await admin.call(deliveryRetry, { params })).answer).toMatchObject({ state: 'waiting' })
-  expect(await admin.call(deliveryRetry, { params })).toMatchObject({
-    status: 409,
-    problem: { code: 'transition_refused' },
-  })
-  await backend.engine.settle()
-  expect((await viewer.call(deliveryGet, { params })).answer).toMatchObject({ state: 'sent' })
-  expect(received.at(-1)!.headers['webhook-id']).toBe(waiting!.id)
-  await mend([id])
-})
-
-test('when one message arrives, those that wait are sent at once', async () => {
-  const { name } = await channel()
-  answer = (response) => response.writeHead(500).end()
-  const ids = [await add('first'), await add('second')]
-  await silent([ids[0]!])
-  await backend.engine.run(1_800_000)
-  answer = fine
-  received.length = 0
-  await silent([ids[1]!])
-  await backend.engine.run(60_000)
-  expect(new Set(told().map(([one]) => one))).toEqual(new Set(['began first', 'began second']))
-  expect((await deliveriesTo(name)).map((d) => d.state)).toEqual(['sent', 'sent'])
-  await mend(ids)
-})
-
 test('a redirect is not followed, secrets are taken out of what the receiver repeats, and another receiver gets none', async () => {
   const { id, name } = await channel({ kind: 'alertmanager', secret: 'the-bearer-token' })
-  answer = (response, { path, headers }) =>
+  receiver.answer = (response, { path, headers }) =>
     path === '/elsewhere'
       ? response.end()
       : response

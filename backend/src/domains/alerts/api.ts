@@ -10,6 +10,9 @@ export {
   channelTroubles,
 } from './channel-trouble.ts'
 
+export { endTold } from './deciding.ts'
+export { tellAgain } from './store-deliveries.ts'
+
 /** The queue whose one object decides what is sent. */
 export const alertQueue = 'alerts'
 export const alertKey = 'all'

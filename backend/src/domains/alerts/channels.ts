@@ -287,6 +287,8 @@ export function channels({
             event: { version: after.version },
           })
           await wakeAlerts(engine, tx)
+          // What failed may arrive by the changed channel.
+          await deliveries.hurry(tx, id, now())
           await wakeDeliveries(engine, tx, id)
           return present(after)
         })
@@ -318,7 +320,7 @@ export function channels({
       const at = now()
       const deliveryId = randomUUID()
       const began = performance.now()
-      const outcome = await send(
+      const { partly = false, ...outcome } = await send(
         await open(db, row),
         { id: deliveryId, at, content: testContent },
         { policy, tracing, origin: config.publicUrl, now: at, signal },
@@ -341,8 +343,7 @@ export function channels({
         await deliveries.attempted(
           tx,
           { delivery_id: deliveryId, number: 1, at, took_ms, ...outcome },
-          null,
-          now(),
+          { next_at: null, at: now(), arrived: partly || outcome.problem === null },
         )
         await record(tx, caller, {
           action: 'channel.tested',
@@ -350,6 +351,11 @@ export function channels({
           after: { ...(outcome.problem !== null && { problem: outcome.problem }) },
           event: { name: 'delivery.created', object: { kind: 'delivery', id: deliveryId } },
         })
+        // The channel works again: what waits for its next attempt is sent now.
+        if (outcome.problem === null) {
+          await deliveries.hurry(tx, id, now())
+          await wakeDeliveries(engine, tx, id)
+        }
       })
       return { ok: outcome.problem === null, ...outcome, took_ms, delivery_id: deliveryId }
     },

@@ -26,6 +26,7 @@ const findingOf = (more: Partial<StandingFinding> = {}): StandingFinding => ({
   count: 1,
   began_at: time(0),
   begins: [time(0)],
+  silent: [],
   ...more,
 })
 const ruleOf = (more: Partial<RuleTerms> = {}): RuleTerms => ({
@@ -67,6 +68,7 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
         rules?: readonly RuleTerms[]
         silences?: readonly SilenceTerms[]
         explained?: (finding: StandingFinding) => boolean
+        clusterOf?: (serverId: string) => StandingFinding['cluster']
       } = {},
     ): Date | null {
       const now = time(ms)
@@ -75,6 +77,7 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
         rules: [ruleOf()],
         silences: [],
         explained: () => false,
+        clusterOf: () => null,
         now,
         ...more,
       })
@@ -152,8 +155,68 @@ test('a server whose silence becomes one with that of others is not told on its 
   // Told on its own before: the end of the group tells its end.
   const other = channelOf()
   const late = { ...ended, ended_at: time(minute).toISOString() }
-  run(other, [0, hour], (ms) => (ms < minute ? [early] : [late]))
-  expect(other.messages).toEqual([{ at: 30_000, told: ['began'] }])
+  const over = { ...group, began_at: time(minute), begins: [time(minute)] }
+  run(other, [0, 2 * hour], (ms) =>
+    ms < minute
+      ? [early]
+      : [late, { ...over, ended_at: ms < hour ? null : time(hour).toISOString() }],
+  )
+  expect(other.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: 3 * minute, told: ['began'] },
+    { at: hour + 5 * minute, told: ['ended'] },
+  ])
+})
+
+test('the end of a server is told on its own if its channel never heard of the silence of all', () => {
+  const channel = channelOf()
+  const group = findingOf({ kind: 'datacenter_silent', severity: 'degraded' })
+  const server = findingOf()
+  const ended = { ...server, ended_at: time(minute).toISOString(), caused_by: group.id }
+  const rules = [ruleOf({ severities: ['down'] })]
+  // What ended without having been told is not read again.
+  run(
+    channel,
+    [0, 2 * hour],
+    (ms) => (ms < minute ? [server] : ms < hour ? [ended, group] : [ended]),
+    { rules },
+  )
+  expect(channel.messages).toEqual([
+    { at: 30_000, told: ['began'] },
+    { at: hour, told: ['ended'] },
+  ])
+})
+
+test('a rule about servers or clusters is also about servers that fell silent together', () => {
+  const [web, db] = ['web', 'db'].map((name) => ({ id: randomUUID(), name }))
+  const silent = ['a', 'b'].map((name) => ({ id: randomUUID(), name }))
+  const group = findingOf({
+    kind: 'datacenter_silent',
+    object: { kind: 'datacenter', id: randomUUID(), name: 'DE-FRA-1' },
+    silent,
+  })
+  const clusterOf = (id: string) => (id === silent[0]!.id ? web! : null)
+  const told = (rule: Partial<RuleTerms>, silences: readonly SilenceTerms[] = []): boolean => {
+    const channel = channelOf()
+    channel.at(minute, [group], { rules: [ruleOf(rule)], silences, clusterOf })
+    return channel.messages.length === 1
+  }
+  expect(told({ cluster_ids: [web!.id] })).toBe(true)
+  expect(told({ cluster_ids: [db!.id] })).toBe(false)
+  expect(told({ kinds: ['server_unreachable'] })).toBe(true)
+  expect(told({ kinds: ['server_failed'] })).toBe(false)
+  // A silence holds it back only if each of its servers is silenced.
+  const ofWeb = silenceOf({ cluster_ids: [web!.id] })
+  expect(told({}, [ofWeb])).toBe(true)
+  expect(told({}, [ofWeb, silenceOf({ object: { id: silent[1]!.id } })])).toBe(false)
+})
+
+test('what a clock that is ahead has found is told at once', () => {
+  const channel = channelOf()
+  channel.at(0, [findingOf({ began_at: time(2 * hour), begins: [time(2 * hour)] })], {
+    rules: [ruleOf({ wait_minutes: 10 })],
+  })
+  expect(channel.messages).toEqual([{ at: 0, told: ['began'] }])
 })
 
 test('a flapping server is one message when it begins and one when it has been calm for an hour', () => {

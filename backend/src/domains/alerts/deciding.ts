@@ -4,6 +4,7 @@
  */
 import { matches } from '#contract/alerts/rules.ts'
 import { isAbout, isSilent, type SilenceTerms } from '#contract/alerts/silences.ts'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import type { StandingFinding } from '../findings/api.ts'
 
 /** When, and of what, a rule tells its channels. */
@@ -80,12 +81,44 @@ interface Stage {
   readonly due: Date
 }
 
+type Cluster = StandingFinding['cluster']
+
+/** The finding that a server would have alone that fell silent with others. */
+const alone = (
+  finding: StandingFinding,
+  { id, name }: StandingFinding['silent'][number],
+  cluster: Cluster,
+): StandingFinding => ({
+  ...finding,
+  kind: 'server_unreachable',
+  severity: findingKinds.server_unreachable.severity,
+  object: { kind: 'server', id, name },
+  cluster,
+})
+
+/** The silence of the finding, or one of those that together are about each of its servers. */
+function silenceOf(
+  finding: StandingFinding,
+  inForce: readonly SilenceTerms[],
+  clusterOf: (serverId: string) => Cluster,
+): SilenceTerms | undefined {
+  const whole = inForce.find((one) => isAbout(one, finding))
+  if (whole !== undefined || finding.silent.length === 0) return whole
+  const each = finding.silent.map((server) => {
+    const single = alone(finding, server, clusterOf(server.id))
+    return inForce.find((one) => isAbout(one, single))
+  })
+  if (!each.every((one) => one !== undefined)) return undefined
+  const byEnd = each.toSorted((a, b) => Date.parse(a.ends_at) - Date.parse(b.ends_at))
+  return byEnd.find((one) => one.repeats !== null) ?? byEnd[0]
+}
+
 /** When the channel is told next of an open finding, by the rule that is first. */
 function nextOf(
   finding: StandingFinding,
   told: Told | undefined,
   rules: readonly RuleTerms[],
-  { gather, reminds }: { gather: number; reminds: boolean },
+  { gather, reminds, now }: { gather: number; reminds: boolean; now: Date },
 ): Stage | undefined {
   if (finding.acknowledged !== null) return undefined
   const stages = rules.flatMap((rule): Stage[] => {
@@ -99,24 +132,27 @@ function nextOf(
             : later(told.told_at, rule.remind_hours * 3_600_000)
       return due ? [{ event: 'reminder', ripe: due, due }] : []
     }
-    const ripe = later(finding.began_at, rule.wait_minutes * 60_000)
-    if (rule.digest_at === null) return [{ event: 'began', ripe, due: later(ripe, gather) }]
+    // A finding that begins in the future was found by a clock that was ahead. Nobody knows for how
+    // long it has lasted, so it is told now.
+    const isAhead = finding.began_at > now
+    const ripe = isAhead ? now : later(finding.began_at, rule.wait_minutes * 60_000)
+    if (rule.digest_at === null)
+      return [{ event: 'began', ripe, due: isAhead ? now : later(ripe, gather) }]
     const due = nextTime(rule.digest_at, ripe)
     return [{ event: 'began', ripe: due, due }]
   })
   return stages.toSorted((a, b) => a.due.getTime() - b.due.getTime())[0]
 }
 
-/** When the end of a finding is told. */
-function endOf({ ended_at, begins }: StandingFinding): Stage {
-  const end = new Date(ended_at!)
+/** When the end of a finding is told. `begins`: when it began, the last times. */
+export function endTold(end: Date, begins: readonly Date[]): Date {
   const recent = begins.filter((at) => end.getTime() - at.getTime() < flapMs)
-  const due = later(end, recent.length >= flaps ? flapMs : settleMs)
-  return { event: 'ended', ripe: due, due }
+  return later(end, recent.length >= flaps ? flapMs : settleMs)
 }
 
 /**
  * @param explained whether a running change explains the finding
+ * @param clusterOf the cluster of a server that is silent
  */
 export function decide(
   findings: readonly StandingFinding[],
@@ -125,11 +161,13 @@ export function decide(
     rules,
     silences,
     explained,
+    clusterOf,
     now,
   }: {
     rules: readonly RuleTerms[]
     silences: readonly SilenceTerms[]
     explained: (finding: StandingFinding) => boolean
+    clusterOf: (serverId: string) => Cluster
     now: Date
   },
 ): Decision {
@@ -140,7 +178,9 @@ export function decide(
   const how = {
     gather: isFurther ? gatherMs.further : gatherMs.first,
     reminds: channel.reminds,
+    now,
   }
+  const open = new Set(findings.flatMap((one) => (one.ended_at === null ? [one.id] : [])))
   // Whether a time of the week is in a time zone takes long to ask for each finding.
   const inForce = silences.filter((one) => isSilent(one, now))
   const over: string[] = []
@@ -152,26 +192,33 @@ export function decide(
     const told = before?.ended_at === null ? before : undefined
     if (finding.ended_at !== null) {
       if (!told) continue
-      // A server that fell silent with others: their finding tells the end.
+      // A server that fell silent with others: their finding tells the end, if the channel hears it.
       if (finding.kind === 'server_unreachable' && finding.caused_by !== null) {
-        over.push(finding.id)
-        continue
+        if (channel.told.get(finding.caused_by)?.ended_at === null) {
+          over.push(finding.id)
+          continue
+        }
+        if (open.has(finding.caused_by)) continue
       }
-      const stage = endOf(finding)
-      if (stage.due > now) again.push(stage.due)
+      const due = endTold(new Date(finding.ended_at), finding.begins)
+      if (due > now) again.push(due)
       else ripe.push({ finding, event: 'ended', isDue: true })
       continue
     }
+    // What a rule would tell of one server alone, it tells of all that fell silent together too.
+    const single = [...new Set(finding.silent.map(({ id }) => clusterOf(id)))].map((cluster) =>
+      alone(finding, finding.silent[0]!, cluster),
+    )
     const stage = nextOf(
       finding,
       told,
-      mine.filter((rule) => matches(rule, finding)),
+      mine.filter((rule) => matches(rule, finding) || single.some((one) => matches(rule, one))),
       how,
     )
     if (!stage) continue
     if (stage.due > now) again.push(stage.due)
     if (stage.ripe > now) continue
-    const silence = inForce.find((one) => isAbout(one, finding))
+    const silence = silenceOf(finding, inForce, clusterOf)
     if (silence) again.push(silence.repeats ? later(now, lookAgainMs) : new Date(silence.ends_at))
     else if (explained(finding)) again.push(later(now, lookAgainMs))
     else ripe.push({ finding, event: stage.event, isDue: stage.due <= now })

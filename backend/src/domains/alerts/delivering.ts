@@ -21,6 +21,9 @@ export const wakeDeliveries = (engine: Engine, tx: Tx, channelId: string): Promi
 export const keepTryingMs = 24 * 3_600_000
 /** Waits between attempts, in ms; the last one is repeated. */
 const waitsMs = [5_000, 30_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000, 3_600_000]
+/** The last attempt may be this late, in ms, if Steelyard didn't run at its time. */
+const mostLateMs = 3_600_000
+const tooOld = 'It waited for more than a day, so it is not sent any more'
 
 /** When a message is sent again after so many attempts; null: it is given up. */
 export function nextAttempt(
@@ -44,7 +47,7 @@ export function delivering(parts: RefreshParts): Reconciler {
     async reconcile(job): Promise<Again> {
       const channel = await store.findChannel(db, job.key)
       if (!channel || channel.paused) return undefined
-      const next = await deliveries.nextOf(db, channel.id)
+      const next = await deliveries.nextOf(db, channel.id, new Date(job.now()))
       const waitMs = next ? next.next_at!.getTime() - job.now() : Infinity
       if (!next || waitMs > 0) {
         const refreshMs = channel.kind === 'alertmanager' ? await refresh(channel, job) : Infinity
@@ -52,8 +55,13 @@ export function delivering(parts: RefreshParts): Reconciler {
         return againMs === Infinity ? undefined : { againMs }
       }
       const at = new Date(job.now())
+      // The channel was paused, or Steelyard was stopped or restored: it would be told as news.
+      if (at.getTime() > next.expires_at.getTime() + mostLateMs) {
+        await job.fence.write((tx) => deliveries.giveUp(tx, next.id, tooOld, at))
+        return { againMs: 0 }
+      }
       const began = job.upMs()
-      const outcome = await job.effect('deliver', async () =>
+      const { partly = false, ...outcome } = await job.effect('deliver', async () =>
         send(
           await channels.open(db, channel),
           { id: next.id, at: next.created_at, content: next.content as Content },
@@ -67,15 +75,17 @@ export function delivering(parts: RefreshParts): Reconciler {
         await channels.note(tx, row, outcome)
         const number = next.attempts + 1
         const end = new Date(job.now())
+        const arrived = partly || outcome.problem === null
         await deliveries.attempted(
           tx,
           { delivery_id: next.id, number, at, took_ms, ...outcome },
-          outcome.problem === null
-            ? null
-            : nextAttempt(number, { at: end, expires: next.expires_at }),
-          end,
+          {
+            next_at: arrived ? null : nextAttempt(number, { at: end, expires: next.expires_at }),
+            at: end,
+            arrived,
+          },
         )
-        if (outcome.problem === null) await deliveries.hurry(tx, channel.id, end)
+        if (arrived) await deliveries.hurry(tx, channel.id, end)
       })
       return { againMs: 0 }
     },

@@ -23,6 +23,7 @@ const findingOf = (more: Partial<StandingFinding>): StandingFinding => ({
   count: 1,
   began_at: at,
   begins: [at],
+  silent: [],
   ...more,
 })
 const ofCluster = (kind: StandingFinding['kind']) =>

@@ -123,8 +123,11 @@ test('a refused recipient is named, and a refused password is not in what is kep
       done(address.startsWith('night') ? new Error('no such mailbox') : null)
     },
   })
-  const { problem } = await sendMail(serverAt(picky.port), mail, policy, signal)
-  expect(problem).toContain('refused 1 of 2 recipients: night@example.com')
+  const some = await sendMail(serverAt(picky.port), mail, policy, signal)
+  expect(some.problem).toContain('refused 1 of 2 recipients: night@example.com')
+  expect(some.partly).toBe(true)
+  const none = serverAt(picky.port, { to: ['night@example.com'] })
+  expect((await sendMail(none, mail, policy, signal)).partly).toBeUndefined()
   const strict = await mailServer({
     allowInsecureAuth: true,
     authMethods: ['PLAIN'],

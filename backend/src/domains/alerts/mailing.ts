@@ -92,11 +92,14 @@ export async function sendMail(
       disableUrlAccess: true,
     })
     const status = statusOf(response)
-    const problem =
-      rejected.length === 0
-        ? null
-        : `${place} refused ${rejected.length} of ${to.length} recipients: ${rejected.join(', ')}`
-    return { problem, status, answer: shownAnswer(Buffer.from(response), secrets) }
+    const sent = { status, answer: shownAnswer(Buffer.from(response), secrets) }
+    if (rejected.length === 0) return { problem: null, ...sent }
+    return {
+      problem: `${place} refused ${rejected.length} of ${to.length} recipients: ${rejected.join(', ')}`,
+      ...sent,
+      // If it refuses all of them, nodemailer throws.
+      partly: true,
+    }
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (within.aborted) return { problem: tooLate(place, limitMs), status: null, answer: '' }

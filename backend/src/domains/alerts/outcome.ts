@@ -7,6 +7,11 @@ export interface Outcome {
   /** Of HTTP or SMTP. */
   readonly status: number | null
   readonly answer: string
+  /**
+   * Some of the recipients got it, although there is a problem. It is not sent again, because those
+   * would get it again and again.
+   */
+  readonly partly?: true
 }
 
 /** Bytes that are kept of an answer. */

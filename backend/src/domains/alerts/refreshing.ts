@@ -44,6 +44,8 @@ export const refreshing =
       if (!row) return
       await channels.note(tx, row, outcome)
       await store.noteChannel(tx, channel.id, { refreshed_at: now })
+      if (outcome.problem === null) await deliveries.hurry(tx, channel.id, new Date(job.now()))
     })
-    return refreshMs
+    // What waited is sent now.
+    return outcome.problem === null ? 0 : refreshMs
   }

@@ -59,25 +59,27 @@ export const attemptsOf = (on: On, id: string): Promise<AttemptRow[]> =>
 export const insert = (tx: Tx, row: Insertable<Tables['delivery']>): Promise<DeliveryRow> =>
   tx.insertInto('delivery').values(row).returningAll().executeTakeFirstOrThrow()
 
-/** The message to the channel that is due first. */
-export const nextOf = (on: On, channelId: string): Promise<DeliveryRow | undefined> =>
+/** The oldest message to the channel that is due at this time, or the one that is due next. */
+export const nextOf = (on: On, channelId: string, at: Date): Promise<DeliveryRow | undefined> =>
   on
     .selectFrom('delivery')
     .selectAll()
     .where('channel_id', '=', channelId)
     .where('next_at', 'is not', null)
-    .orderBy('next_at')
+    .orderBy(sql`greatest(next_at, ${at})`)
     .orderBy('created_at')
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
 
-/** Records an attempt. `next_at`: when it is sent again; null: it has ended. */
+/**
+ * Records an attempt. `next_at`: when it is sent again; null: it has ended. `arrived`: at somebody,
+ * at least.
+ */
 export async function attempted(
   tx: Tx,
   attempt: Insertable<Tables['delivery_attempt']>,
-  next_at: Date | null,
-  at: Date,
+  { next_at, at, arrived }: { next_at: Date | null; at: Date; arrived: boolean },
 ): Promise<void> {
   const { delivery_id: id, problem = null } = attempt
   await tx.insertInto('delivery_attempt').values(attempt).execute()
@@ -93,7 +95,7 @@ export async function attempted(
       attempts: attempt.number,
       problem,
       next_at,
-      ...(next_at === null && { arrived: problem === null, ended_at: at }),
+      ...(next_at === null && { arrived, ended_at: at }),
     })
     .where('id', '=', id)
     .execute()
@@ -121,6 +123,33 @@ export const hurry = (tx: Tx, channelId: string, at: Date) =>
     .set({ next_at: at })
     .where('channel_id', '=', channelId)
     .where('next_at', '>', at)
+    .execute()
+
+/** The oldest message that waits for the next attempt is sent now. */
+export const hurryOldest = (tx: Tx, channelId: string, at: Date) =>
+  tx
+    .updateTable('delivery')
+    .set({ next_at: at })
+    .where('id', '=', (e) =>
+      e
+        .selectFrom('delivery')
+        .select('id')
+        .where('channel_id', '=', channelId)
+        .where('next_at', 'is not', null)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1),
+    )
+    .where('next_at', '>', at)
+    .execute()
+
+/** Gives up a message whose time is over. */
+export const giveUp = (tx: Tx, id: string, problem: string, at: Date) =>
+  tx
+    .updateTable('delivery')
+    .set({ next_at: null, arrived: false, ended_at: at, problem })
+    .where('id', '=', id)
+    .where('next_at', 'is not', null)
     .execute()
 
 /** Gives up what waits for a channel that is removed. */
@@ -157,6 +186,14 @@ export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], a
     on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, ended_at = null`.execute(
     tx,
   )
+/** What the finding says is new: every channel is told again. */
+export const tellAgain = (tx: Tx, findingId: string, at: Date) =>
+  tx
+    .updateTable('alert')
+    .set({ ended_at: at })
+    .where('finding_id', '=', findingId)
+    .where('ended_at', 'is', null)
+    .execute()
 /** The channel was told that these findings have ended. */
 export const tellEnd = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
   tx

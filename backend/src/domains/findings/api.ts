@@ -11,6 +11,8 @@ export { installation } from './store.ts'
 export interface StandingFinding extends Finding {
   readonly began_at: Date
   readonly begins: readonly Date[]
+  /** Of a finding about servers that fell silent together: those that are silent now. */
+  readonly silent: readonly { readonly id: string; readonly name: string }[]
 }
 
 export interface Findings {

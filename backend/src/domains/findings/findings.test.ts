@@ -102,6 +102,68 @@ test('what comes and goes is one finding that counts how often it began within a
   await mend([id])
 })
 
+test('nobody takes care any more of what comes back after its end was told', async () => {
+  const id = await add('comes-back')
+  const acknowledged = async () => (await of(id))[0]!.acknowledged
+  await silence([id])
+  const params = { id: (await of(id))[0]!.id }
+  await operator.call(findingAcknowledge, { params, body: {} })
+  await mend([id])
+  backend.clock.advance(4 * 60_000)
+  await silence([id])
+  expect(await acknowledged()).not.toBeNull()
+  await mend([id])
+  backend.clock.advance(6 * 60_000)
+  await silence([id])
+  expect(await of(id)).toMatchObject([{ id: params.id, count: 3, acknowledged: null }])
+  await mend([id])
+})
+
+test('many more servers that fall silent beside an old silence are told and acknowledged anew', async () => {
+  const { id: datacenter_id } = await db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'HAM',
+      city_name: 'Hamburg',
+      index: 3,
+      created_at: new Date(backend.clock.now()),
+      updated_at: new Date(backend.clock.now()),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = await Promise.all(
+    Array.from({ length: 14 }, (_, i) => add(`wave-${i}`, { datacenter_id })),
+  )
+  await silence(ids.slice(0, 5))
+  const [first] = await of(datacenter_id)
+  const params = { id: first!.id }
+  await operator.call(findingAcknowledge, { params, body: {} })
+  await mend(ids.slice(1))
+  // A few more are told alone, and change nothing about the common one.
+  backend.clock.advance(3_600_000)
+  await silence(ids.slice(1, 4))
+  expect(await of(datacenter_id)).toMatchObject([
+    { acknowledged: { by: operator.email }, affected: { count: 1 } },
+  ])
+  backend.clock.advance(3_600_000)
+  const at = new Date(backend.clock.now()).toISOString()
+  await silence(ids.slice(4))
+  expect(await of(datacenter_id)).toMatchObject([
+    { ...params, acknowledged: null, count: 2, since: at, affected: { count: 11 } },
+  ])
+  expect((await of(datacenter_id))[0]!.reason).toMatch(
+    /^10 servers fell silent together at .* UTC, and 1 more is silent since before: /,
+  )
+  // It is the same wave from now on.
+  await operator.call(findingAcknowledge, { params, body: {} })
+  await findings.judge()
+  expect(await of(datacenter_id)).toMatchObject([
+    { count: 2, acknowledged: { by: operator.email } },
+  ])
+  await mend(ids)
+})
+
 test('servers of a datacenter that fall silent together become one finding, which ends with the last of them', async () => {
   const cluster = randomUUID()
   await buildCluster(backend, cluster, 'lost')
@@ -190,6 +252,7 @@ test('an open finding is acknowledged by who may change its object, and the audi
     .selectFrom('audit_entry')
     .select(['target_id', 'after'])
     .where('action', '=', 'finding.acknowledged')
+    .where('target_id', '=', id)
     .executeTakeFirstOrThrow()
   expect(entry).toMatchObject({ target_id: id, after: { finding: found!.id, note: body.note } })
   await mend([id])

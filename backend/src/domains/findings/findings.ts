@@ -178,12 +178,19 @@ export function findings(parts: FindingParts): Findings & Domain {
     name: 'findings',
     figures: async () => figuresOf(await store.openCounts(db)),
     judge,
-    standing: async (on, ids) =>
-      (await store.openOr(on, ids)).map((row) => ({
+    async standing(on, ids) {
+      const rows = await store.openOr(on, ids)
+      const groups = rows.flatMap((row) =>
+        row.kind === 'datacenter_silent' && row.ended_at === null ? [row.id] : [],
+      )
+      const silent = Map.groupBy(await store.affectedBy(on, groups), (row) => row.finding_id)
+      return rows.map((row) => ({
         ...present(row),
         began_at: row.begins.at(-1) ?? row.since,
         begins: row.begins,
-      })),
+        silent: (silent.get(row.id) ?? []).map(({ server_id: id, name }) => ({ id, name })),
+      }))
+    },
     async attention(caller, silences) {
       const [{ acknowledged, silenced, total }, groups] = await Promise.all([
         storeGroups.counts(db, visibleTo(caller), silences),

@@ -9,6 +9,11 @@ import { type Trouble, troubleOf } from './trouble.ts'
 /** So many servers of a datacenter that fall silent within this time, in ms, have one cause. */
 const fewestOfGroup = 5
 const groupMs = 60_000
+/**
+ * Servers that fall silent so much later, in ms, than those before them have another cause. Servers
+ * that fail together are noticed within minutes.
+ */
+const waveMs = 15 * 60_000
 
 interface Silent {
   readonly server: ServerCondition
@@ -107,8 +112,38 @@ export function silentTogether(
   return together
 }
 
+/**
+ * The servers of the last wave of at least five, in the order in which they fell silent, or all if
+ * no wave is left that large.
+ */
+function lastWave<T extends { readonly since: Date }>(group: readonly T[]): readonly T[] {
+  const inOrder = group.toSorted((a, b) => a.since.getTime() - b.since.getTime())
+  const waves: T[][] = []
+  for (const [i, one] of inOrder.entries()) {
+    const before = inOrder[i - 1]
+    if (before && one.since.getTime() - before.since.getTime() <= waveMs) waves.at(-1)!.push(one)
+    else waves.push([one])
+  }
+  return waves.findLast((wave) => wave.length >= fewestOfGroup) ?? inOrder
+}
+
+/**
+ * Whether so many servers have fallen silent, long after those that an open finding names, that
+ * somebody must be told again.
+ * @param known when the servers that the finding names fell silent
+ */
+export function isNewWave(
+  affected: readonly { readonly since: Date }[],
+  known: readonly Date[],
+): boolean {
+  const [first] = lastWave(affected)
+  const last = Math.max(...known.map((at) => at.getTime()))
+  return first !== undefined && known.length > 0 && first.since.getTime() - last > waveMs
+}
+
 function judgeGroup(place: Place, group: readonly Silent[], answering: number): Judged {
-  const since = new Date(Math.min(...group.map((s) => s.since.getTime())))
+  const wave = lastWave(group)
+  const since = wave[0]!.since
   const clusters = new Set(group.flatMap(({ server }) => server.cluster?.name ?? []))
   const free = group.filter(({ server }) => server.cluster === null).length
   const whose = [
@@ -120,10 +155,11 @@ function judgeGroup(place: Place, group: readonly Silent[], answering: number): 
       ? 'no other server there answers'
       : `${counted(answering, 'other server')} there ${answering === 1 ? 'answers' : 'answer'}`
   const at = clockTime(since)
+  const earlier = group.length - wave.length
   const who =
     group.length === 1
       ? `1 server is silent of those that fell silent together at ${at}`
-      : `${counted(group.length, 'server')} fell silent together at ${at}`
+      : `${counted(wave.length, 'server')} fell silent together at ${at}${earlier === 0 ? '' : `, and ${count(earlier)} more ${earlier === 1 ? 'is' : 'are'} silent since before`}`
   return {
     kind: 'datacenter_silent',
     object: { kind: 'datacenter', id: place.id, name: place.code },

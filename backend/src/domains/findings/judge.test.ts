@@ -74,6 +74,19 @@ test('the last silent server of those that fell silent together did not do so al
   ])
 })
 
+test('servers that fall silent long after others of their datacenter are told apart from those', () => {
+  const wave = ['a', 'b', 'c', 'd', 'e'].map((name, i) => silent(name, `23:10:0${i}`))
+  const found = judged([silent('old', '21:38:00'), ...wave], { together: new Set(['old']) })
+  expect(said(found)).toEqual([
+    [
+      'datacenter_silent',
+      'DE-FRA-1',
+      '5 servers fell silent together at 23:10 UTC, and 1 more is silent since before: of 1 cluster; 2 other servers there answer.',
+    ],
+  ])
+  expect(found[0]!.affected).toHaveLength(6)
+})
+
 test('servers that fall silent in a chain of minutes belong together, those of another time do not', () => {
   const chain = Array.from({ length: 9 }, (_, i) =>
     silent(`s${i}`, `21:38:${String(i * 6).padStart(2, '0')}`),

@@ -9,7 +9,7 @@ import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { channelCondition, wakeAlerts } from '../alerts/api.ts'
+import { channelCondition, endTold, tellAgain, wakeAlerts } from '../alerts/api.ts'
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
@@ -20,7 +20,7 @@ import { backupCondition, snapshotConditions } from '../snapshots/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { judgeDuplicates } from './judge-duplicates.ts'
 import { judgeInstallation } from './judge-installation.ts'
-import { judgeBehind, judgeServers } from './judge-servers.ts'
+import { isNewWave, judgeBehind, judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
 import { type Kept, shownOf } from './shown.ts'
 import * as store from './store.ts'
@@ -62,6 +62,13 @@ const timeOf = (now: number, open: readonly Open[]): number =>
     const at = begins.at(-1)?.getTime() ?? 0
     return at - now > mostAheadMs ? latest : Math.max(latest, at)
   }, now)
+
+/** Nobody takes care of what has begun anew. */
+const notAcknowledged = {
+  acknowledged_at: null,
+  acknowledged_by: null,
+  acknowledged_note: null,
+}
 
 /** Adds how often a finding that comes and goes began within the last hour. */
 const told = (reason: string, begins: number): string =>
@@ -168,12 +175,15 @@ export function judging(parts: FindingParts) {
     {
       open,
       ended,
+      known,
       causes,
       changed,
       now,
     }: {
       open?: Open
       ended?: Open
+      /** When the servers fell silent that the open finding names. */
+      known: readonly Date[]
       causes: ReadonlyMap<string, string>
       changed: Changes
       now: number
@@ -181,6 +191,23 @@ export function judging(parts: FindingParts) {
   ): Promise<Kept> => {
     const columns = columnsOf(one, causes)
     const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
+    if (open && isNewWave(one.affected ?? [], known)) {
+      const begins = [...recent, new Date(now)]
+      const reason = told(one.reason, begins.length)
+      const since = one.since ?? new Date(now)
+      await store.update(tx, open.id, {
+        ...columns,
+        ...notAcknowledged,
+        reason,
+        since,
+        begins,
+        count: open.count + 1,
+        ended_at: null,
+      })
+      await tellAgain(tx, open.id, new Date(now))
+      await announce(tx, 'updated', open, changed)
+      return { id: open.id, since, reason }
+    }
     if (open) {
       const change = { ...columns, reason: told(one.reason, recent.length) }
       const differs = Object.entries(change).some(
@@ -196,8 +223,11 @@ export function judging(parts: FindingParts) {
     const begins = [...recent, new Date(now)]
     const reason = told(one.reason, begins.length)
     if (ended) {
+      const isOver = endTold(ended.ended_at!, ended.begins).getTime() <= now
       await store.update(tx, ended.id, {
         ...columns,
+        // Who was told that it has ended takes care of it no longer.
+        ...(isOver && notAcknowledged),
         reason,
         since,
         begins,
@@ -275,6 +305,7 @@ export function judging(parts: FindingParts) {
       const stored = await keep(tx, one, {
         ...(row && { open: row }),
         ...(former && { ended: former }),
+        known: (row ? (affected.get(row.id) ?? []) : []).map(({ since }) => since),
         causes,
         changed,
         now,

@@ -1,0 +1,151 @@
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { expect, test } from 'vitest'
+import { channelGet, channelTest, channelUpdate } from '#contract/alerts/channels.ts'
+import { deliveryGet, deliveryRetry } from '#contract/alerts/deliveries.ts'
+import { alertWorld, fine } from './testing/world.ts'
+
+const {
+  backend,
+  admin,
+  operator,
+  viewer,
+  received,
+  receiver,
+  url,
+  add,
+  silent,
+  mend,
+  channel,
+  deliveriesTo,
+  told,
+} = await alertWorld()
+
+test('a receiver that is down is tried again with the same id, each attempt is listed, and after a day it is given up', async () => {
+  const { name } = await channel()
+  receiver.answer = (response) => response.writeHead(503).end('busy'.repeat(100_000))
+  const id = await add('down-1')
+  await silent([id])
+  await backend.engine.run(3_600_000)
+  const ids = new Set(received.map(({ headers }) => headers['webhook-id']))
+  expect(ids.size).toBe(1)
+  expect(received.length).toBeGreaterThan(5)
+  const [waiting] = await deliveriesTo(name)
+  expect(waiting).toMatchObject({ state: 'waiting', attempts: received.length })
+  expect(waiting!.problem).toContain('answered with status 503')
+  const { tries } = (await viewer.call(deliveryGet, { params: { id: waiting!.id } })).answer!
+  expect(tries.at(-1)!.answer).toHaveLength(64 * 1024)
+  expect(tries[0]!.answer).toHaveLength(1000)
+  await backend.engine.run(24 * 3_600_000)
+  expect((await deliveriesTo(name)).at(-1)).toMatchObject({ id: waiting!.id, state: 'failed' })
+  // An admin sends it again when the receiver is back.
+  receiver.answer = fine
+  const params = { id: waiting!.id }
+  expect(await operator.call(deliveryRetry, { params })).toMatchObject({ status: 403 })
+  expect((await admin.call(deliveryRetry, { params })).answer).toMatchObject({ state: 'waiting' })
+  expect(await admin.call(deliveryRetry, { params })).toMatchObject({
+    status: 409,
+    problem: { code: 'transition_refused' },
+  })
+  await backend.engine.settle()
+  expect((await viewer.call(deliveryGet, { params })).answer).toMatchObject({ state: 'sent' })
+  expect(received.at(-1)!.headers['webhook-id']).toBe(waiting!.id)
+  await mend([id])
+})
+
+test('when one message arrives, those that wait are sent at once, the oldest first', async () => {
+  const { name } = await channel()
+  receiver.answer = (response) => response.writeHead(500).end()
+  const ids = [await add('first'), await add('second')]
+  await silent([ids[0]!])
+  await backend.engine.run(1_800_000)
+  receiver.answer = fine
+  received.length = 0
+  await silent([ids[1]!])
+  await backend.engine.run(60_000)
+  expect(told()).toEqual([['began first'], ['began second']])
+  expect((await deliveriesTo(name)).map((d) => d.state)).toEqual(['sent', 'sent'])
+  await mend(ids)
+})
+
+test('a test message that arrives, or a changed channel, sends at once what waits', async () => {
+  const { id: channelId } = await channel()
+  receiver.answer = (response) => response.writeHead(500).end()
+  const id = await add('waits')
+  await silent([id])
+  await backend.engine.run(1_800_000)
+  received.length = 0
+  receiver.answer = fine
+  const params = { id: channelId }
+  expect((await admin.call(channelTest, { params })).answer).toMatchObject({ ok: true })
+  await backend.engine.settle()
+  expect(told().slice(1)).toEqual([['began waits']])
+  receiver.answer = (response) => response.writeHead(500).end()
+  await mend([id])
+  await backend.engine.run(1_800_000)
+  received.length = 0
+  receiver.answer = fine
+  await admin.call(channelUpdate, { params, body: { url: `${url}/moved` } })
+  await backend.engine.settle()
+  expect(told()).toEqual([['ended waits']])
+})
+
+test('what waited while its channel was paused is not sent as news days later', async () => {
+  const { id: channelId, name } = await channel()
+  receiver.answer = (response) => response.writeHead(500).end()
+  const id = await add('old')
+  await silent([id])
+  await backend.engine.run(600_000)
+  const params = { id: channelId }
+  await admin.call(channelUpdate, { params, body: { paused: true } })
+  await mend([id])
+  await backend.engine.run(5 * 24 * 3_600_000)
+  received.length = 0
+  receiver.answer = fine
+  await admin.call(channelUpdate, { params, body: { paused: false } })
+  await backend.engine.settle()
+  expect(told()).not.toContainEqual(['began old'])
+  expect((await deliveriesTo(name)).at(-1)).toMatchObject({
+    state: 'failed',
+    problem: 'It waited for more than a day, so it is not sent any more',
+  })
+})
+
+test('a mail that one of its recipients does not get is not sent to the others again', async () => {
+  let mails = 0
+  const smtp = new SMTPServer({
+    authOptional: true,
+    logger: false,
+    disabledCommands: ['STARTTLS'],
+    onRcptTo({ address }, _session, done) {
+      done(address.startsWith('gone') ? new Error('no such mailbox') : null)
+    },
+    onData(stream, _session, done) {
+      mails++
+      stream.resume().on('end', () => done())
+    },
+  })
+  const port = await new Promise<number>((resolve) =>
+    smtp.listen(0, '127.0.0.1', () => resolve((smtp.server.address() as AddressInfo).port)),
+  )
+  const { id: channelId, name } = await channel({
+    kind: 'mail',
+    host: '127.0.0.1',
+    port,
+    security: 'none',
+    from: 'steelyard@example.com',
+    to: ['ops@example.com', 'gone@example.com'],
+    url: undefined,
+    secret: undefined,
+  })
+  const id = await add('mailed')
+  await silent([id])
+  await backend.engine.run(3_600_000)
+  expect(mails).toBe(1)
+  expect(await deliveriesTo(name)).toMatchObject([{ state: 'sent', attempts: 1 }])
+  expect((await viewer.call(channelGet, { params: { id: channelId } })).answer!.problem).toContain(
+    'refused 1 of 2 recipients: gone@example.com',
+  )
+  await mend([id])
+  await new Promise<void>((resolve) => smtp.close(resolve))
+})
