@@ -1,4 +1,5 @@
 import { type ReactNode, Suspense, useState } from 'react'
+import { noValue } from '#contract/list.ts'
 import { counted } from '#contract/words.ts'
 import { capacityMeasurements } from '#contract/measurements/measurements.ts'
 import type { Overview } from '#contract/overview.ts'
@@ -24,7 +25,7 @@ const CapacityMap = part(() => import('./CapacityMap.tsx'))
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
 
 const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
-const listOf = (s: Site) => paths.servers({ datacenter: s.datacenter?.code })
+const listOf = (s: Site) => paths.servers({ datacenter: s.datacenter?.code ?? noValue })
 
 const siteColumns = (scale: number) =>
   columns<Site>([

@@ -29,3 +29,14 @@ test('every status of a cluster is in exactly one group', () => {
   for (const status of clusterStatuses)
     expect(clusterGroups({ [status]: 3 }).filter((g) => g.value === 3)).toHaveLength(1)
 })
+
+test('a number of clusters leads to the clusters that it counts', () => {
+  const links = Object.fromEntries(clusterGroups({}).map(({ word, to }) => [word, to]))
+  expect(links).toEqual({
+    Ready: '/infra/clusters?status=ready',
+    'Being created': '/infra/clusters?group=status',
+    Degraded: '/infra/clusters?status=degraded',
+    Failed: '/infra/clusters?status=failed',
+    Deleting: '/infra/clusters?status=deleting',
+  })
+})

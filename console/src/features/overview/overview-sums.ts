@@ -56,5 +56,6 @@ export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
     ...group,
     always,
     value: statuses.reduce((n, s) => n + (byStatus[s] ?? 0), 0),
-    to: paths.clusters(statuses.length === 1 ? { q: statuses[0] } : {}),
+    // A list is of one status, so several are shown as groups.
+    to: paths.clusters(statuses.length === 1 ? { status: statuses[0] } : { group: 'status' }),
   }))
