@@ -51,9 +51,12 @@ const corruptOf = (reports: readonly MemberReport[]): string =>
 
 const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
 
-/** What is left to do about a database that its objects fill (Talos, "etcd Maintenance"). */
+/**
+ * What is left to do about a database that its objects fill (Talos, "etcd Maintenance"). A patch
+ * restarts control planes, which needs an etcd without alarms.
+ */
 const stillFull = (full: readonly MemberReport[]): string =>
-  `The database of etcd on ${namesOf(full)} is still full, so its space is used and not fragmented. Delete objects, or give etcd more space with a patch of the control planes (cluster.etcd.extraArgs, quota-backend-bytes)`
+  `The database of etcd on ${namesOf(full)} is still full, so its space is used and not fragmented. Delete objects and defragment again. As soon as etcd accepts writes, a patch of the control planes gives it more space (cluster.etcd.extraArgs, quota-backend-bytes)`
 
 export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
   async plan(view) {
