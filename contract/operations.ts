@@ -290,8 +290,8 @@ const operations = list<Operation>()({
   filters: {
     status: {
       label: 'Status',
-      help: 'Only operations with this status; open: all that have not ended',
-      choices: [...operationStatuses, 'open'],
+      help: 'Only operations with this status; open: all that have not ended; in_progress: those of them that do not wait for their time',
+      choices: [...operationStatuses, 'open', 'in_progress'],
     },
     kind: { label: 'Kind', help: 'Only operations of this kind', choices: kindTitles },
     target: {

@@ -35,6 +35,9 @@ export const Attention = z.object({
 })
 export type Attention = z.infer<typeof Attention>
 
+/** Most operations that each part of the overview lists. */
+export const mostOperations = 10
+
 /** `attention` to `last_day`: null if this part couldn't be read; the others are there. */
 export const Overview = z.object({
   /** The open findings that nobody has acknowledged or silenced, the worst first. */
@@ -75,6 +78,7 @@ export const Overview = z.object({
   ),
   /** At most five subnets with the highest utilisation. Subnets with unknown use are left out. */
   subnets: z.nullable(z.array(Subnet)),
+  /** The newest operations in progress, without those that wait for their time. */
   running: z.nullable(z.array(Operation)),
   failures: z.nullable(z.array(Operation)),
   /** What happened in the last 24 hours. */

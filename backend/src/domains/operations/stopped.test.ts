@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { OperationKind } from '#contract/operations.ts'
+import { type OperationKind, operationList } from '#contract/operations.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend()
@@ -112,4 +113,24 @@ test('no channel is told of a change that failed as somebody looked on, and upgr
   await change(cluster, 'failed')
   await change(cluster, 'failed', { kind: 'clusterUpgradeTalos', in_window: true })
   expect(await failedOf(cluster)).toEqual([])
+})
+
+test('a change that waits for its time or for the maintenance window is not in progress', async () => {
+  const admin = await backend.signIn()
+  const cluster = randomUUID()
+  const running = await change(cluster, 'running', { in_window: true })
+  const pending = await change(cluster, 'pending')
+  const waiting = [
+    await change(cluster, 'pending', { in_window: true }),
+    await change(cluster, 'pending', { starts_at: new Date(backend.clock.now()) }),
+  ]
+  const listed = async (status: 'in_progress' | 'open') =>
+    (await admin.call(operationList, { query: { status, target: cluster } })).answer!.items.map(
+      (o) => o.id,
+    )
+  expect(await listed('in_progress')).toEqual([pending, running])
+  expect(await listed('open')).toEqual([...waiting.toReversed(), pending, running])
+  const shown = (await admin.call(overviewGet, {})).answer!.running!.map((o) => o.id)
+  expect(shown).toEqual(expect.arrayContaining([pending, running]))
+  expect(shown).not.toEqual(expect.arrayContaining([waiting[0]]))
 })

@@ -68,10 +68,18 @@ const withSteps = async <Row extends OperationRow>(
   return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
 }
 
+/** Open, and not waiting for its time or for the maintenance window (contract: `isScheduled`). */
+const inProgress = sql<boolean>`(ended_at is null and (started_at is not null or (starts_at is null and not in_window)))`
+
 const readers: SqlReaders<typeof operationList.list> = {
   sort: { created_at: sql`created_at` },
   filters: {
-    status: (status) => (status === 'open' ? sql`ended_at is null` : sql`status = ${status}`),
+    status: (status) =>
+      status === 'open'
+        ? sql`ended_at is null`
+        : status === 'in_progress'
+          ? inProgress
+          : sql`status = ${status}`,
     kind: (kind) => sql`kind = ${kind}`,
     target: (id) => sql`target_id = ${id}`,
     by: (email) => sql`created_by_name = ${email}`,
@@ -352,7 +360,7 @@ export async function recent(
 ) {
   const rows = await (
     which === 'running'
-      ? visible(db, scopes).where('ended_at', 'is', null).orderBy('created_at', 'desc')
+      ? visible(db, scopes).where(inProgress).orderBy('created_at', 'desc')
       : visible(db, scopes).where('status', '=', 'failed').orderBy('ended_at', 'desc')
   )
     .orderBy('id')

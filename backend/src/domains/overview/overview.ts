@@ -2,7 +2,7 @@
  * The overview page, collected from the other domains. Parts that the caller may not read are empty.
  * Parts that fail for a reason of their own are null, so that the others are still shown.
  */
-import { type Overview, overviewGet } from '#contract/overview.ts'
+import { mostOperations, type Overview, overviewGet } from '#contract/overview.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { isDatabaseGone, isPoolBusy } from '../../db/db.ts'
@@ -31,7 +31,6 @@ interface OverviewParts {
   readonly history: Pick<History, 'digest'>
 }
 
-const shown = 10
 const shownSubnets = 5
 const dayMs = 24 * 3_600_000
 const noServers: ServersSummary = {
@@ -91,8 +90,8 @@ export const overview = ({
           'attention',
           alerts.silencesInForce().then((silences) => findings.attention(caller, silences)),
         ),
-        part('running', operations.recent('running', caller.scopes, shown)),
-        part('failures', operations.recent('failed', caller.scopes, shown)),
+        part('running', operations.recent('running', caller.scopes, mostOperations)),
+        part('failures', operations.recent('failed', caller.scopes, mostOperations)),
         part('last day', history.digest(caller, new Date(clock.now() - dayMs))),
       ])
       const [fullest, attention, running, failures, lastDay] = parts

@@ -1,4 +1,5 @@
 import { type Operation, operationTitle } from '#contract/operations.ts'
+import { mostOperations } from '#contract/overview.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import { utilisation } from '#contract/network/subnet-rules.ts'
 import { Running } from '../../layout/navigation/OperationsInList.tsx'
@@ -15,7 +16,14 @@ export function RunningPanel({ operations }: { operations: readonly Operation[] 
   return (
     <Panel
       title="Running"
-      note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}
+      note={
+        operations.length > 0 && (
+          <Badge tone="accent">
+            {operations.length}
+            {operations.length === mostOperations && ' or more'}
+          </Badge>
+        )
+      }
       actions={<a href={paths.operations()}>All operations</a>}
     >
       {operations.length === 0 ? (

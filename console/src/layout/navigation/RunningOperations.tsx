@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense } from 'react'
-import { isScheduled, operationList } from '#contract/operations.ts'
+import { operationList } from '#contract/operations.ts'
 import { count, counted } from '#contract/words.ts'
 import { query } from '../../api/query.ts'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -17,10 +17,11 @@ const List = part(() => import('./OperationsInList.tsx'))
  * time are on the pages of their clusters.
  */
 export function RunningOperations() {
-  const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
-  const running = data?.items.filter((o) => !isScheduled(o))
-  if (data === undefined || running === undefined || running.length === 0) return null
-  const total = data.total - data.items.length + running.length
+  const { data } = useQuery(
+    query(operationList, { query: { status: 'in_progress', per_page: 20 } }),
+  )
+  if (data === undefined || data.items.length === 0) return null
+  const { items: running, total } = data
   return (
     <Popover
       label="Operations in progress"
