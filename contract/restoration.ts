@@ -4,10 +4,10 @@
  */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
-import { Operation, operationTitle } from './operations.ts'
+import { Operation } from './operations.ts'
 import { time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { counted, someOf } from './words.ts'
+import { someOf } from './words.ts'
 
 export const HeldCluster = z.object({
   id: z.uuid(),
@@ -51,24 +51,6 @@ export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Ver
   return no(
     `${someOf(unasked)} ${unasked.length === 1 ? 'has' : 'have'} not been contacted since the restore: wait until each has answered or failed to answer`,
   )
-}
-
-/**
- * Text for a cluster on hold after a restore: the state of its servers, and the operations that
- * will resume.
- */
-export function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
-  const asked =
-    unasked.length > 0
-      ? `${servers - unasked.length} of ${counted(servers, 'server')} contacted`
-      : unreachable.length > 0
-        ? `${someOf(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
-        : servers === 1
-          ? 'its server answers'
-          : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
-  return operations.length === 0
-    ? asked
-    : `${asked}; continues ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
 export const restorationGet = operation('restorationGet', 'GET /v1/restoration', 'signed_in', {

@@ -1,7 +1,8 @@
 /** What is held after a restore, or after the database went back in time by itself. */
+import { heldText } from '#contract/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
 import { operationTitle } from '#contract/operations.ts'
-import { canResumeCluster, heldText, restorationGet } from '#contract/restoration.ts'
+import { canResumeCluster, restorationGet } from '#contract/restoration.ts'
 import { command, type Command } from '../../command.ts'
 import { table } from '../../table.ts'
 import type { Terminal } from '../../terminal.ts'

@@ -1,10 +1,10 @@
 import { useState } from 'react'
+import { heldText } from '#contract/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import {
   canResumeCluster,
   clusterResume,
-  heldText,
   operationResume,
   type restorationGet,
 } from '#contract/restoration.ts'

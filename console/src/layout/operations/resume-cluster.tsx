@@ -1,5 +1,6 @@
+import { heldText } from '#contract/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
-import { clusterResume, type HeldCluster, heldText, restorationGet } from '#contract/restoration.ts'
+import { clusterResume, type HeldCluster, restorationGet } from '#contract/restoration.ts'
 import { call } from '../../api/client.ts'
 import { queryClient } from '../../api/query.ts'
 import { sentence } from '../../lib/text.ts'
