@@ -49,12 +49,12 @@ const showing =
 export function configurations(parts: ConfigurationParts): Configurations & Domain {
   const store = configurationStore(parts)
   const kept = keptConfigs(parts, store, parts.clusters)
-  const { factsOf, baseOf, hold, refusedInsteadOf, ...composing } = makeComposing(
+  const { factsOf, baseOf, hold, refusedInsteadOf, isOfLayers, ...composing } = makeComposing(
     parts,
     store,
     kept,
   )
-  const core: Core = { kept, ...composing, factsOf, baseOf, hold, refusedInsteadOf }
+  const core: Core = { kept, ...composing, factsOf, baseOf, hold, refusedInsteadOf, isOfLayers }
   const { effectOf, ...effect } = effects(parts, core)
   const drift = drifts(parts, core, effect)
   const trials = makeTrials(parts, core)

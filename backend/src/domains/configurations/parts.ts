@@ -24,7 +24,9 @@ export interface ConfigurationParts extends Platform {
 
 /** What the parts of configurations that contact machines use of the others. */
 export interface Core
-  extends Composing, Pick<ComposingCore, 'factsOf' | 'baseOf' | 'hold' | 'refusedInsteadOf'> {
+  extends
+    Composing,
+    Pick<ComposingCore, 'factsOf' | 'baseOf' | 'hold' | 'refusedInsteadOf' | 'isOfLayers'> {
   readonly kept: Kept
 }
 

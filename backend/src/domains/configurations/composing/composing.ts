@@ -10,7 +10,15 @@ import type { Platform } from '../../../platform.ts'
 import { ours } from '../../../reading/asker.ts'
 import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import type { Blueprint, ClusterSide, Composing, Kept, LayerSet, LayerStore } from '../api.ts'
+import type {
+  Blueprint,
+  ClusterSide,
+  Composing,
+  Kept,
+  LayerSet,
+  LayerStore,
+  Rendered,
+} from '../api.ts'
 import type { ConfigurationStore } from '../store.ts'
 import { freeBase, type RenderContext } from './layers.ts'
 import { gate } from './gate.ts'
@@ -112,6 +120,17 @@ export function composing(
     )
   }
 
+  /** The configuration of a member. Null until the cluster has its secrets. */
+  const renderNow = async (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+    set?: LayerSet,
+  ): Promise<Rendered | null> => {
+    const from = await generated(on, clusterId, nodeId)
+    return from && render(on, nodeId, from, set)
+  }
+
   /**
    * Throws if patches that were changed after the creation's check make the configuration invalid.
    */
@@ -120,9 +139,9 @@ export function composing(
     clusterId: string,
     nodeId: string,
   ): Promise<{ yaml: string } | null> => {
-    const from = await generated(tx, clusterId, nodeId)
-    if (!from) return null
-    const { yaml } = await render(tx, nodeId, from)
+    const rendered = await renderNow(tx, clusterId, nodeId)
+    if (!rendered) return null
+    const { yaml } = rendered
     await kept.store(tx, clusterId, nodeId, yaml)
     return { yaml }
   }
@@ -212,9 +231,9 @@ export function composing(
       (await kept.state(tx, clusterId, nodeId)) ? renderNext(tx, clusterId, nodeId) : null,
     async prepare(tx, clusterId, nodeId, set) {
       const newest = await kept.newest(tx, clusterId, nodeId)
-      const from = newest && (await generated(tx, clusterId, nodeId))
-      if (!newest || !from) return null
-      const { yaml } = await render(tx, nodeId, from, set)
+      const rendered = newest && (await renderNow(tx, clusterId, nodeId, set))
+      if (!newest || !rendered) return null
+      const { yaml } = rendered
       if (newest.yaml !== yaml) await kept.store(tx, clusterId, nodeId, yaml)
       return { yaml }
     },
@@ -224,6 +243,12 @@ export function composing(
     factsOf,
     hold,
     refusedInsteadOf,
+    /**
+     * Whether this is the configuration with the stored layers. Otherwise an operation has prepared
+     * it, and sends it.
+     */
+    isOfLayers: async (clusterId: string, nodeId: string, yaml: string): Promise<boolean> =>
+      (await renderNow(db, clusterId, nodeId))?.yaml === yaml,
     /**
      * The base of a server's layers. `isReal`: generated for the server's cluster and not a
      * placeholder.

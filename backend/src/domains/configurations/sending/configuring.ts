@@ -15,7 +15,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { patchesAttempt } from '../trials/judge.ts'
+import { isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 import type { Restarts } from './restarts.ts'
 
@@ -26,11 +26,8 @@ const forbiddenMs = 1_000
 const deadMemberMs = 15_000
 /** Pause between two looks at a server whose change is on trial, in ms. */
 const lookMs = 500
-/**
- * Time in ms in which the operation of a server follows its trial. Later, the operation has ended or
- * waits for a user.
- */
-const operationFollowsMs = 5 * 60_000
+/** Pause between two looks at whether the operation of a server has ended, in ms. */
+const operationMs = 60_000
 
 /**
  * Others have changed the machine's configuration, and no user has decided yet which version to
@@ -57,7 +54,7 @@ class OtherImages extends Error {
 
 export function configuring(
   { db, record, servers, clusters, read }: ConfigurationParts,
-  { kept, renderAgain }: Pick<Core, 'kept' | 'renderAgain'>,
+  { kept, renderAgain, isOfLayers }: Pick<Core, 'kept' | 'renderAgain' | 'isOfLayers'>,
   drifts: Pick<Drifts, 'look'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
   trials: Trials,
@@ -73,8 +70,7 @@ export function configuring(
     if (!cluster) return undefined
     const trial = await trials.running(server.id)
     if (trial) {
-      if (server.operation_id !== null && job.elapsedMs(trial.began_at) < operationFollowsMs)
-        return { againMs: operationFollowsMs }
+      if (isFollowedByOperation(trial, server)) return { againMs: operationMs }
       const { kind } = await trials.advance(job, server, trial)
       if (kind === 'trying') return { againMs: lookMs }
       // Another configuration may have been saved meanwhile.
@@ -84,8 +80,15 @@ export function configuring(
     const configs = await kept.all(db, cluster.id, server.id)
     const keys = await clusters.talosCredentials(cluster.id, adminCredentials)
     if (configs === null || !keys) return undefined
-    const { yaml, generation } = configs.newest
+    const { yaml, generation, held_at } = configs.newest
     if (await trials.wasUndone(server.id, patchesAttempt, yaml)) return undefined
+    // What an operation has prepared, the operation sends, with its own attempt and its own drain.
+    if (
+      server.operation_id !== null &&
+      held_at === null &&
+      !(await isOfLayers(cluster.id, server.id, yaml))
+    )
+      return { againMs: operationMs }
     const tell = (
       result: 'ok' | 'invalid' | 'config_drifted',
       after: object,

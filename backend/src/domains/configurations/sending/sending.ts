@@ -5,23 +5,24 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
 import { readStage } from '#talos/client/inventory.ts'
+import { inTransaction } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
 import { apply, dryRun as askDry } from '../../../talos-fleet/apply.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import type { Delivery, Sending } from '../api.ts'
+import { configuringQueue, type Delivery, type Sending } from '../api.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { patchesAttempt } from '../trials/judge.ts'
+import { isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 import type { Restarts } from './restarts.ts'
 
 const callDeadlineMs = 60_000
 
 export function sending(
-  { db, record, read, servers, clusters }: ConfigurationParts,
+  { db, engine, record, read, servers, clusters }: ConfigurationParts,
   { kept, factsOf }: Pick<Core, 'kept' | 'factsOf'>,
   drift: Pick<Drifts, 'look' | 'judge'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
@@ -76,6 +77,15 @@ export function sending(
 
   const talosOf = (server: ServerFacts): string => server.talos_version ?? 'v1.13.0'
 
+  /** The server's trial. `waits`: why the operation waits for it, if another change began it. */
+  const trialNow = async (server: ServerFacts) => {
+    const trial = await trials.running(server.id)
+    if (trial === null || isFollowedByOperation(trial, server)) return { trial, waits: null }
+    // Nobody follows the trial of an operation that has ended, before this is woken.
+    await inTransaction(db, (tx) => engine.wake(tx, configuringQueue, server.id))
+    return { trial, waits: `${server.name} gets this change after another one, which is on trial` }
+  }
+
   return {
     async applyNewest(client, { cluster_id, node_id }, { mode, dryRun, deadlineMs, justBefore }) {
       const newest = await kept.newest(db, cluster_id, node_id)
@@ -95,6 +105,9 @@ export function sending(
       signal: AbortSignal,
     ): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }> {
       const server = await factsOf(db, nodeId)
+      // While its trial is confirmed, the machine stores what is not known to be held.
+      const { waits } = await trialNow(server)
+      if (waits !== null) return { kind: 'silent', reason: waits }
       try {
         return await secure(
           server,
@@ -122,9 +135,11 @@ export function sending(
       nodeId: string,
       { mayReboot, attempt, isForGood = false, mends, also }: Parameters<Sending['deliver']>[2],
     ): Promise<Delivery> {
-      const trial = await trials.running(nodeId)
+      const before = await factsOf(db, nodeId)
+      const { trial, waits } = await trialNow(before)
+      if (waits !== null) return { kind: 'trying', reason: waits }
       if (trial) {
-        const followed = await trials.advance(job, await factsOf(db, nodeId), trial)
+        const followed = await trials.advance(job, before, trial)
         if (followed.kind === 'trying') return { kind: 'trying', reason: followed.reason }
       }
       const server = await factsOf(db, nodeId)

@@ -41,6 +41,15 @@ export type Act =
 /** Attempt of patches that were saved for one server. Others are of operations. */
 export const patchesAttempt = 'patches'
 
+/**
+ * Whether the operation on the server began the trial, and so takes its steps. All other trials are
+ * followed by `configuring`: of saved patches, and of operations that have ended.
+ */
+export const isFollowedByOperation = (
+  { attempt }: Pick<Trial, 'attempt'>,
+  { operation_id }: { readonly operation_id: string | null },
+): boolean => operation_id !== null && attempt.startsWith(`${operation_id}/`)
+
 /** Deadline of the call that begins a trial: the machine may accept it until then, in ms. */
 export const tryDeadlineMs = 15_000
 /**

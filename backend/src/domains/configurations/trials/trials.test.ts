@@ -26,10 +26,12 @@ const world = await clusterWorld({
 })
 const { admin, backend } = world
 let worker: Server
+let controlPlane: Server
 let cluster: Cluster
 
 beforeAll(async () => {
   const nodes = world.take(2)
+  controlPlane = nodes[0]!
   worker = nodes[1]!
   const made = await world.create(nodes)
   const { status, reason } = await world.ended(made.operation.id)
@@ -111,6 +113,48 @@ test('a change of something else is sent at once', async () => {
     () => Promise.resolve(stored()),
     (yaml) => !yaml.includes('swappiness'),
   )
+})
+
+const onTrial = () =>
+  world.until(
+    () => Promise.resolve(machine().cancelTry),
+    (timer) => timer !== null,
+  )
+const rollOut = (name: string, body: string, server: Server) =>
+  world.change(cluster.id, {
+    kind: 'configure',
+    patches: [{ name, body, weight: 500, labels: {} }],
+    node_ids: [server.id],
+  })
+
+test('a trial of a saved patch is confirmed while an operation changes another server', async () => {
+  const before = applies()
+  await below('saved', rule('saved'))
+  await onTrial()
+  const { id } = await rollOut(
+    'swap',
+    'machine:\n  sysctls:\n    vm.swappiness: "8"\n',
+    controlPlane,
+  )
+  expect((await world.server(worker.id)).trial).toMatchObject({ state: 'running' })
+  await settled()
+  expect(stored()).toContain('name: saved')
+  expect(applies() - before).toBe(2)
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+})
+
+longTest('an operation on a server waits for the trial of its saved patch', async () => {
+  const before = applies()
+  await below('early', rule('early'))
+  await onTrial()
+  const { id } = await rollOut('late', rule('late'), worker)
+  expect((await world.server(worker.id)).trial).toMatchObject({ state: 'running' })
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  await settled()
+  expect(stored()).toContain('name: early')
+  expect(stored()).toContain('name: late')
+  // Each was tried and confirmed once.
+  expect(applies() - before).toBe(4)
 })
 
 longTest('a lost answer is looked up: the change is not sent twice', async () => {
