@@ -169,12 +169,27 @@ export function sending(
             const undone = await trials.wasUndone(nodeId, attempt, yaml)
             if (undone) return { kind: 'undone', reason: undone.reason! }
             const place = await placeOf(server, yaml, judged.found)
+            const touching = <T>(send: () => Promise<T>, isRestart: boolean) =>
+              clusters.touching(clusterId, nodeId, send, {
+                signal: job.signal,
+                ...(isRestart && { restarts: () => true }),
+                ...(mends && { mends }),
+              })
             if (place !== 'other') {
               // The machine also has it after an earlier attempt whose answer was lost.
-              await hold(generation, null)
-              if (!(await restarts.isDue(server, client))) return { kind: place }
-              if (mayReboot) await restarts.order(job, server, client)
-              return mayReboot ? { kind: 'restarting' } : mustRestart(server)
+              const isDue = await restarts.isDue(server, client)
+              if (!isDue || !mayReboot) {
+                await hold(generation, null)
+                return isDue ? mustRestart(server) : { kind: place }
+              }
+              // The others may have fallen ill since the configuration was sent.
+              const restarted = await touching(async () => {
+                await hold(generation, null)
+                await restarts.order(job, server, client)
+              }, true)
+              return 'forbidden' in restarted
+                ? { kind: 'forbidden', reason: restarted.forbidden }
+                : { kind: 'restarting' }
             }
             if (!judged.same || judged.images !== null)
               return changedByOthers(client, server, judged.same)
@@ -191,20 +206,21 @@ export function sending(
               isForGood,
             }
             const send = () =>
-              trials.give(job, server, client, given, () =>
-                job.effect(`configure/${nodeId}`, () =>
+              trials.give(job, server, client, given, async () => {
+                const { mode, warnings } = await job.effect(`configure/${nodeId}`, () =>
                   apply(
                     client,
                     yaml,
                     { mode: mayReboot ? 'auto' : 'no-reboot' },
                     { deadlineMs: callDeadlineMs },
                   ),
-                ),
-              )
-            const touched = await clusters.touching(clusterId, nodeId, send, {
-              signal: job.signal,
-              ...(mends && { mends }),
-            })
+                )
+                await hold(generation, { mode, warnings }, moved)
+                // No other control plane may be changed in between.
+                if (needsRestart) await restarts.order(job, server, client)
+                return mode
+              })
+            const touched = await touching(send, needsRestart)
             if ('forbidden' in touched) return { kind: 'forbidden', reason: touched.forbidden }
             if (touched.sent === null)
               return { kind: 'forbidden', reason: `${server.name} gets another configuration` }
@@ -214,10 +230,7 @@ export function sending(
                 ? begun
                 : { kind: 'trying', reason: `${server.name} gets its configuration` }
             }
-            const { mode, warnings: said } = touched.sent.sent
-            await hold(generation, { mode, warnings: said }, moved)
-            if (needsRestart) await restarts.order(job, server, client)
-            return { kind: 'sent', reboots: needsRestart || mode === 'reboot' }
+            return { kind: 'sent', reboots: needsRestart || touched.sent.sent === 'reboot' }
           },
           job.signal,
           callDeadlineMs,
