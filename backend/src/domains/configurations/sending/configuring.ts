@@ -20,7 +20,7 @@ import type { Trials } from '../trials/trials.ts'
 import type { Restarts } from './restarts.ts'
 
 const applyDeadlineMs = 60_000
-/** Pause before another control plane that is not well is asked again, in ms. */
+/** Pause before what another server forbids is tried again, in ms. */
 const forbiddenMs = 1_000
 /** Pause before a restart is judged again that a dead member of etcd forbids, in ms. */
 const deadMemberMs = 15_000
@@ -103,6 +103,13 @@ export function configuring(
           after,
         })
       })
+    const isForGood = server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id))
+    // Asked before the other control planes are, and before it is noted that the change is sent.
+    const waits = await trials.whyNot(job, server, { yaml, former: configs.held.yaml, isForGood })
+    if (waits !== null) {
+      await job.fence.write((tx) => servers.notePending(tx, server.id, waits))
+      return { againMs: forbiddenMs }
+    }
     const hash = createHash('sha256').update(yaml).digest('hex')
     const connection = await servers.connection(server.id)
     const moved = await movedBy(server, configs.held.yaml, yaml)
@@ -127,8 +134,7 @@ export function configuring(
               former,
               address: moved ?? server.address,
               attempt: patchesAttempt,
-              isForGood:
-                server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id)),
+              isForGood,
             }
             return trials.give(job, server, client, given, () =>
               job.effect(`configure/${hash.slice(0, 16)}`, async () => {

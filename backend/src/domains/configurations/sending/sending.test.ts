@@ -58,6 +58,7 @@ function controlPlane({ stored, forbidden }: { stored: string; forbidden?: strin
   const trials = {
     running: async () => null,
     wasUndone: async () => null,
+    whyNot: async () => null,
     clear: async () => {},
     give: async (
       _job: unknown,

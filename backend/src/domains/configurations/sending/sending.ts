@@ -205,6 +205,8 @@ export function sending(
               attempt,
               isForGood,
             }
+            const waiting = await trials.whyNot(job, server, given)
+            if (waiting !== null) return { kind: 'trying', reason: waiting.reason }
             const send = () =>
               trials.give(job, server, client, given, async () => {
                 const { mode, warnings } = await job.effect(`configure/${nodeId}`, () =>

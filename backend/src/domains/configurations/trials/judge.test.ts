@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nextOf, type Phase, type Sight, type Trial, undoneSentence } from './judge.ts'
+import { isWaitedFor, nextOf, type Phase, type Sight, type Trial, undoneSentence } from './judge.ts'
 
 const began = 1_000_000
 const trial: Trial = {
@@ -124,6 +124,16 @@ describe.each<[string, Trial, Sight, number, string]>([
   test(`leads to ${act}`, () => {
     expect(next(of, sight, afterMs).act).toBe(act)
   })
+})
+
+test('other servers wait for a trial until its machine has undone the change', () => {
+  const trial = { lasts_ms: 60_000 }
+  expect([0, 60_000, 76_000, 78_000].map((ms) => isWaitedFor(trial, ms))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ])
 })
 
 test('the sentence of an undone change names the time', () => {

@@ -65,6 +65,13 @@ const unreadMs = 120_000
 /** The machine's timer and Steelyard's clock may differ by this, in ms. */
 const marginMs = 2_000
 
+/**
+ * Whether the other servers of the cluster still wait for a trial that has not ended. A machine that
+ * stays silent for longer has undone its change, or never will.
+ */
+export const isWaitedFor = ({ lasts_ms }: Pick<Trial, 'lasts_ms'>, elapsedMs: number): boolean =>
+  elapsedMs < lasts_ms + tryDeadlineMs + marginMs
+
 /** The sentence of a trial of which it is not known whether the machine has got the change. */
 export const checkingSentence = (name: string): string =>
   `Steelyard checks whether ${name} has received the change`

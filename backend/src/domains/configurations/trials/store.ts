@@ -2,22 +2,32 @@
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Trial } from './judge.ts'
 
-/** The last trial of a server. */
-export const trialOf = async (on: Db | Tx, nodeId: string): Promise<Trial | undefined> =>
-  on.selectFrom('configuration_trial').selectAll().where('node_id', '=', nodeId).executeTakeFirst()
+/** A released server keeps its row in the cluster. Its trial there says nothing any more. */
+const ofMembers = (on: Db | Tx) =>
+  on
+    .selectFrom('configuration_trial as trial')
+    .innerJoin('cluster_server as member', (join) =>
+      join
+        .onRef('member.cluster_id', '=', 'trial.cluster_id')
+        .onRef('member.node_id', '=', 'trial.node_id'),
+    )
+    .where('member.released_at', 'is', null)
 
-/** Whether another server of the cluster has a trial that has not ended. */
-export const isAnotherTrying = async (
+/** The last trial of a server in its cluster. */
+export const trialOf = async (on: Db | Tx, nodeId: string): Promise<Trial | undefined> =>
+  ofMembers(on).selectAll('trial').where('trial.node_id', '=', nodeId).executeTakeFirst()
+
+/** The other servers of the cluster with trials that have not ended. */
+export const othersTrying = (
   on: Db | Tx,
   { cluster_id, node_id }: Pick<Trial, 'cluster_id' | 'node_id'>,
-): Promise<boolean> =>
-  (await on
-    .selectFrom('configuration_trial')
-    .select('node_id')
-    .where('cluster_id', '=', cluster_id)
-    .where('node_id', '!=', node_id)
-    .where('phase', '!=', 'undone')
-    .executeTakeFirst()) !== undefined
+): Promise<(Pick<Trial, 'node_id' | 'began_at' | 'lasts_ms'> & { readonly name: string })[]> =>
+  ofMembers(on)
+    .select(['trial.node_id', 'trial.began_at', 'trial.lasts_ms', 'member.name'])
+    .where('trial.cluster_id', '=', cluster_id)
+    .where('trial.node_id', '!=', node_id)
+    .where('trial.phase', '!=', 'undone')
+    .execute()
 
 export const begin = (tx: Tx, trial: Trial) =>
   tx

@@ -11,6 +11,8 @@ import { system } from '../../../http/caller.ts'
 import type { Reader } from '../../../reading/reader.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
+import { patchesAttempt, type Trial } from './judge.ts'
+import * as store from './store.ts'
 
 /** What happens before the reading thread composes a configuration. */
 let beforeComposing = (): Promise<void> => Promise.resolve()
@@ -141,6 +143,77 @@ test('a trial of a saved patch is confirmed while an operation changes another s
   expect(stored()).toContain('name: saved')
   expect(applies() - before).toBe(2)
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
+})
+
+/** As if the control plane had become silent during a trial. */
+const trialOfControlPlane = (beganMs: number): Trial => ({
+  cluster_id: cluster.id,
+  node_id: controlPlane.id,
+  generation: 1,
+  hash: '',
+  former_hash: '',
+  attempt: patchesAttempt,
+  address: world.machine(controlPlane).plan.address,
+  phase: 'trying',
+  lasts_ms: 60_000,
+  began_at: new Date(backend.clock.now() - beganMs),
+  answered_at: null,
+  confirmed_at: null,
+  reason: null,
+})
+
+test('a server whose network is changed after that of another one says so, and waits no longer than a trial lasts', async () => {
+  const { db } = backend.platform
+  await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(0)))
+  const before = applies()
+  await below('waits', rule('waits'))
+  const { pending } = await world.until(
+    () => world.server(worker.id),
+    (server) => server.pending !== null,
+  )
+  const { id, name } = controlPlane
+  expect(pending).toMatchObject({
+    reason: `The network of ${worker.name} is changed after that of ${name}, whose change is on trial`,
+    waits_for: [{ id, name }],
+  })
+  // Noted once, not at every look.
+  await world.toNextRun(configuringQueue, worker.id)
+  expect((await world.server(worker.id)).pending).toEqual(pending)
+  expect(applies()).toBe(before)
+  await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(80_000)))
+  await world.until(
+    () => Promise.resolve(stored()),
+    (yaml) => yaml.includes('name: waits'),
+  )
+  await settled()
+  expect((await world.server(worker.id)).pending).toBeNull()
+  await inTransaction(db, (tx) => store.remove(tx, id))
+})
+
+test('a trial of a server that was released counts no more', async () => {
+  const undo = new Error('nothing is stored')
+  const seen: unknown[] = []
+  const tried = inTransaction(backend.platform.db, async (tx) => {
+    const look = async () => {
+      const others = await store.othersTrying(tx, { cluster_id: cluster.id, node_id: worker.id })
+      const own = await store.trialOf(tx, controlPlane.id)
+      seen.push([others.map(({ name }) => name), own?.phase])
+    }
+    await store.begin(tx, trialOfControlPlane(0))
+    await look()
+    await tx
+      .updateTable('cluster_server')
+      .set({ released_at: new Date(backend.clock.now()) })
+      .where('node_id', '=', controlPlane.id)
+      .execute()
+    await look()
+    throw undo
+  })
+  await expect(tried).rejects.toBe(undo)
+  expect(seen).toEqual([
+    [[controlPlane.name], 'trying'],
+    [[], undefined],
+  ])
 })
 
 longTest('an operation on a server waits for the trial of its saved patch', async () => {

@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
+import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Job } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { sentBy } from '../../../reading/asker.ts'
@@ -17,6 +18,7 @@ import type { ServerFacts } from '../../servers/api.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import {
   checkingSentence,
+  isWaitedFor,
   nextOf,
   patchesAttempt,
   type Sight,
@@ -51,6 +53,9 @@ export interface Given {
   /** Nothing is tried. */
   readonly isForGood: boolean
 }
+
+/** What a change waits for. */
+type Waits = Omit<PendingConfiguration, 'since'>
 
 export type Trials = ReturnType<typeof trials>
 
@@ -261,9 +266,35 @@ export function trials(
       return trial === undefined || trial.phase === 'undone' ? send() : null
     })
 
+  /** Why a trial of this server can't begin: of a cluster's servers one at a time has one. */
+  const whyNotBegin = async (
+    on: Db | Tx,
+    job: Job,
+    { id, name, cluster }: ServerFacts,
+  ): Promise<Waits | null> => {
+    const others = await store.othersTrying(on, { cluster_id: cluster!.id, node_id: id })
+    const other = others.find((one) => isWaitedFor(one, job.elapsedMs(one.began_at)))
+    return other === undefined
+      ? null
+      : {
+          reason: `The network of ${name} is changed after that of ${other.name}, whose change is on trial`,
+          waits_for: [{ id: other.node_id, name: other.name }],
+        }
+  }
+
+  /** Whether the configuration is sent on trial: it changes the network, and needs no restart. */
+  const isTried = async (
+    server: ServerFacts,
+    { yaml, former, isForGood }: Pick<Given, 'yaml' | 'former' | 'isForGood'>,
+  ): Promise<boolean> => {
+    if (isForGood) return false
+    const version = server.talos_version ?? undefined
+    const reaches = await read(sentBy(server.id), 'trial', former, yaml, version)
+    return reaches.isOfNetwork && reaches.restarts.length === 0
+  }
+
   /**
-   * Begins a trial on an open connection. Of a cluster's servers one at a time has a trial:
-   * `trying` without a stored trial if another one has one.
+   * Begins a trial on an open connection: `trying` without a stored trial if another server has one.
    */
   const begin = async (
     job: Job,
@@ -288,9 +319,10 @@ export function trials(
       confirmed_at: null,
       reason: null,
     }
-    const isFree = await job.fence.write(async (tx) => {
+    const waits = await job.fence.write(async (tx) => {
       await clusters.lock(tx, trial.cluster_id)
-      if (await store.isAnotherTrying(tx, trial)) return false
+      const why = await whyNotBegin(tx, job, server)
+      if (why !== null) return why
       await store.begin(tx, trial)
       await servers.noteTrial(tx, id, {
         state: 'running',
@@ -301,13 +333,9 @@ export function trials(
         target: target(server),
         after: { seconds: config.trialSeconds, address },
       })
-      return true
+      return null
     })
-    if (!isFree)
-      return {
-        kind: 'trying',
-        reason: `${name} is changed after the trial of another server of its cluster`,
-      }
+    if (waits !== null) return { kind: 'trying', reason: waits.reason }
     try {
       await job.effect(`trial/${id}`, () =>
         tryFor(client, yaml, lastsMs, { deadlineMs: tryDeadlineMs }),
@@ -366,22 +394,22 @@ export function trials(
       send: () => Promise<T>,
     ): Promise<{ readonly trial: TrialResult } | { readonly sent: T } | null> =>
       alone(server.id, async () => {
-        if (!given.isForGood) {
-          const { former, yaml } = given
-          const reaches = await read(
-            sentBy(server.id),
-            'trial',
-            former,
-            yaml,
-            server.talos_version ?? undefined,
-          )
-          if (reaches.isOfNetwork && reaches.restarts.length === 0) {
-            const trial = await begin(job, server, client, given)
-            if (trial.kind !== 'untriable') return { trial }
-          }
+        if (await isTried(server, given)) {
+          const trial = await begin(job, server, client, given)
+          if (trial.kind !== 'untriable') return { trial }
         }
         return { sent: await send() }
       }),
+
+    /** Why a configuration that is sent on trial is not sent now; null if nothing prevents that. */
+    whyNot: async (
+      job: Job,
+      server: ServerFacts,
+      given: Pick<Given, 'yaml' | 'former' | 'isForGood'>,
+    ): Promise<Waits | null> => {
+      const why = await whyNotBegin(db, job, server)
+      return why !== null && (await isTried(server, given)) ? why : null
+    },
 
     /** Forgets a trial that was undone, because the server has got another configuration. */
     async clear(tx: Tx, nodeId: string): Promise<void> {
