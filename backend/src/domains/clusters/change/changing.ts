@@ -53,6 +53,20 @@ export function demandChosen({ groups }: Planned, chosen: readonly string[] | nu
 }
 
 /**
+ * Refuses a plan that wipes a disk or loses a server that nobody confirmed. @throws Problem
+ * disk_not_confirmed, loss_not_confirmed
+ */
+export function demandConfirmed(
+  { disks = [], losses = [] }: Planned,
+  confirmed: readonly ConfirmedDisk[],
+  confirmedLoss: readonly string[],
+): void {
+  const wipe = canWipe(disks, confirmed)
+  if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+  demandNoLoss(losses, confirmedLoss)
+}
+
+/**
  * Reserves all servers of the cluster for the change, so that no other operation runs on them.
  * @throws Problem operation_running
  */
@@ -164,9 +178,7 @@ async function requestOnce(
   demandChecks(plan)
   const chosen = part?.chosen ?? null
   demandChosen(plan, chosen)
-  const wipe = canWipe(plan.disks ?? [], confirmed)
-  if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
-  demandNoLoss(plan.losses ?? [], confirmedLoss)
+  demandConfirmed(plan, confirmed, confirmedLoss)
   if (!isLater(start)) await registerImages(parts, plan.images)
   return inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)

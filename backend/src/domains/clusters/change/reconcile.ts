@@ -19,7 +19,7 @@ import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
 import { argumentsOf, Unreadable } from './arguments.ts'
-import { beginIn, demandChosen, holdServers } from './changing.ts'
+import { beginIn, demandChosen, demandConfirmed, holdServers } from './changing.ts'
 import {
   type ChangeTurn,
   patienceMs,
@@ -380,7 +380,7 @@ async function beginScheduled(
       'failed',
       'It did not begin: this version of Steelyard cannot read it any more. Plan the change again',
     )
-  const { change, confirmed, chosen, isOther, appliedSet } = asked
+  const { change, confirmed, confirmedLoss, chosen, isOther, appliedSet } = asked
   const by = beginning(system, appliedSet)
   const view = await viewOf(parts, state, job.signal)
   try {
@@ -389,6 +389,8 @@ async function beginScheduled(
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
     demandChosen(plan, chosen)
+    // What was confirmed days ago may cover less than what the plan says now.
+    demandConfirmed(plan, confirmed, confirmedLoss)
     // A user has seen that a server gets another image, so it doesn't join without.
     if (isOther && plan.images?.silent != null)
       return await waitFor(`Waits for the image factory: ${plan.images.silent}`, waitsMs)

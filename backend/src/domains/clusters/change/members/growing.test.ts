@@ -7,14 +7,15 @@ import {
   clusterPreview,
 } from '#contract/clusters/clusters.ts'
 import { type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
-import { patchList } from '#contract/patches.ts'
+import { patchCreate, patchList } from '#contract/patches.ts'
 import { type Server, serverConfirm, serverReset } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTests } from '../../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
+import { begins, inAnHour } from '../../testing/scheduled.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: longTests ? 22 : 13, seed: 'growing' })
+const world = await clusterWorld({ servers: longTests ? 24 : 15, seed: 'growing' })
 const { admin } = world
 
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
@@ -34,6 +35,11 @@ const refusal = async (cluster: Cluster, servers: ReturnType<typeof added>) =>
       body: { change: { kind: 'grow', servers } },
     })
   ).problem
+/** A patch after which Steelyard no longer reaches the server. */
+const wall = {
+  name: 'wall',
+  body: 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n',
+}
 
 describe.concurrent('adding servers to a running cluster', () => {
   test(
@@ -239,10 +245,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     async () => {
       const nodes = world.take(1)
       const [joining] = world.take(1) as [Server]
-      const patch = {
-        name: 'wall',
-        body: 'apiVersion: v1alpha1\nkind: NetworkDefaultActionConfig\ningress: block\n',
-      }
+      const patch = wall
       const why = expect.stringMatching(`Steelyard would lose ${joining.name}: .*port 50000`)
       const refused = {
         status: 409,
@@ -290,6 +293,34 @@ describe.concurrent('adding servers to a running cluster', () => {
         expect.stringContaining('has room for 1 node'),
       ])
       expect((await admin.call(clusterChange, { params, body: { change } })).status).toBe(409)
+      expect(world.machine(joining).disk.state.counters.applies).toBe(0)
+    },
+  )
+
+  test(
+    'a server that would be lost by then, which nobody confirmed, does not join at its time',
+    { timeout: 600_000 },
+    async () => {
+      const [first, joining] = world.take(2) as [Server, Server]
+      const cluster = await ready([first])
+      const params = { id: cluster.id }
+      const change = { kind: 'grow' as const, servers: added([joining], 'worker') }
+      const { operation } = (
+        await admin.call(clusterChange, { params, body: { change, start: inAnHour() } })
+      ).answer!
+      const saved = await admin.call(patchCreate, {
+        params: { id: joining.id },
+        body: { ...wall, confirmed_loss: [joining.name] },
+      })
+      expect(saved.problem).toBeUndefined()
+      await begins(world, cluster.id, operation.id)
+      expect(await world.ended(operation.id)).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(
+          `^It did not begin: Steelyard would lose ${joining.name}: .*port 50000`,
+        ),
+      })
+      expect(await world.server(joining.id)).toMatchObject({ cluster: null, operation_id: null })
       expect(world.machine(joining).disk.state.counters.applies).toBe(0)
     },
   )
