@@ -57,6 +57,9 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
     return {
       failed: `${m.name} can't get its configuration. A saved patch was undone: ${undone}. Change or remove it, then retry`,
     }
+  // The server's reconciler may not send it now. It does later, also after a cancel.
+  if (facts!.pending !== null)
+    return { waiting: facts!.pending, againMs: 1_000, isSafe: true, isUnsent: true }
   const isLong =
     step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   return (

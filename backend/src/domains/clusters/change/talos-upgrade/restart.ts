@@ -193,7 +193,13 @@ async function send(
   try {
     const touched = await touching(viewOf(turn), memberOf(turn, row.node_id), sendOnce)
     if ('forbidden' in touched)
-      return { waiting: touched.forbidden, againMs: 1_000, isUnsent: true }
+      return {
+        waiting: touched.forbidden,
+        againMs: 1_000,
+        // An earlier command may still take effect.
+        isSafe: row.intent_at === null,
+        isUnsent: true,
+      }
   } catch (error) {
     if (!isRefusal(error) || job.signal.aborted) throw error
     const reason = `${name} refused: ${error.message}`

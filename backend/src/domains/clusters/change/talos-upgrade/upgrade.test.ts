@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
-import type { Operation } from '#contract/operations.ts'
+import { type Operation, operationCancel } from '#contract/operations.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from './testing.ts'
@@ -13,6 +14,13 @@ const { ready, plan, versions, upgrades, cordoned, watch, lookForDrift } = upgra
 describe('a cluster of three control planes and a worker', async () => {
   const { nodes, cluster } = await ready(4)
   const change = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
+  const waitsFor = (one: Server, other: Server) =>
+    `${one.name} is changed as soon as the other control planes are well. ${other.name} does not answer: `
+  const step = (id: string, key: string, is: (one: Operation['steps'][number]) => boolean) =>
+    world.until(
+      () => world.operation(id),
+      (o) => o.steps.some((s) => s.key === key && is(s)),
+    )
 
   test('an upgrade to a version whose image does not exist is refused before anything changes', async () => {
     const wrong = { ...change, version: 'v1.13.77' }
@@ -72,32 +80,84 @@ describe('a cluster of three control planes and a worker', async () => {
   })
 
   test(
+    'a cancel ends an upgrade at once while other control planes forbid the restart',
+    { timeout: 600_000 },
+    async () => {
+      const [first, second] = nodes as [Server, Server]
+      const staged = { ...change, stage: true, canary: first.id }
+      const { id } = await world.change(cluster.id, staged)
+      await step(id, 'image', (s) => s.status === 'done')
+      await addFault(world.machine(second), { kind: 'refuse', port: 'apid' })
+      await step(
+        id,
+        `upgrade/${first.id}`,
+        (s) => s.reason?.startsWith(waitsFor(first, second)) === true,
+      )
+      expect(cordoned(first)).toEqual([first.name])
+      await admin.call(operationCancel, { params: { id } })
+      expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+      await clearFaults(world.machine(second))
+      expect(cordoned(first)).toEqual([])
+      expect(versions(nodes)).toEqual(Array.from({ length: 4 }, () => 'v1.13.8'))
+      await world.recovered(cluster.id)
+    },
+  )
+
+  test(
     'servers are upgraded one at a time, workers first and the leader last; etcd keeps its quorum, versions and images are recorded, and nothing counts as changed by others',
     { timeout: 600_000 },
     async () => {
       const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
       const watching = watch(cluster.name, nodes, 'v1.13.9')
       const looking = lookForDrift(nodes)
-      const { id } = await world.change(cluster.id, change)
+      const { id: begun } = await world.change(cluster.id, change)
       const [first, last] = [order[1], order[3]].map((name) => nodes.find((n) => n.name === name)!)
-      const until = (key: string, is: (step: Operation['steps'][number]) => boolean) =>
-        world.until(
-          () => world.operation(id),
-          (o) => o.steps.some((s) => s.key === key && is(s)),
-        )
       // A member of etcd that goes off meanwhile is waited for before a control plane restarts.
-      await until('image', (s) => s.status === 'done')
+      await step(begun, 'image', (s) => s.status === 'done')
       await addFault(world.machine(last!), { kind: 'refuse', port: 'apid' })
-      await until(
+      await step(
+        begun,
         `upgrade/${first!.id}`,
-        (s) =>
-          s.reason?.startsWith(
-            `${first!.name} is changed as soon as the other control planes are well. ${last!.name} does not answer: `,
-          ) === true,
+        (s) => s.reason?.startsWith(waitsFor(first!, last!)) === true,
       )
       expect(upgrades([first!, last!])).toEqual([1, 0])
       expect(versions([first!])).toEqual(['v1.13.8'])
+      // Another one goes off while it boots: it gets its configuration afterwards, and a cancel
+      // doesn't wait for that.
+      await addFault(world.machine(first!), { kind: 'refuse', port: 'apid', stage: 'booting' })
       await clearFaults(world.machine(last!))
+      await step(
+        begun,
+        `upgrade/${first!.id}`,
+        (s) => s.reason?.startsWith(`${first!.name} does not answer: `) === true,
+      )
+      await world.until(
+        async () => world.machine(first!).talosVersion,
+        (version) => version === 'v1.13.9',
+      )
+      await addFault(world.machine(last!), {
+        kind: 'component-fails',
+        component: 'kube-scheduler',
+        config: 'machine:',
+      })
+      await world.until(
+        async () => world.machine(last!).staticPods.get('kube-scheduler')?.isCrashing,
+        (is) => is === true,
+      )
+      await clearFaults(world.machine(first!))
+      await step(
+        begun,
+        `follow/${first!.id}`,
+        (s) =>
+          s.reason?.startsWith(
+            `${first!.name} is changed as soon as the other control planes are well. kube-scheduler of ${last!.name} `,
+          ) === true,
+      )
+      await admin.call(operationCancel, { params: { id: begun } })
+      expect(await world.ended(begun)).toMatchObject({ status: 'cancelled' })
+      await clearFaults(world.machine(last!))
+      await world.recovered(cluster.id)
+      const { id } = await world.change(cluster.id, change)
       const ended = await world.ended(id)
       watching.stop()
       expect(await looking.stop()).toEqual([])
