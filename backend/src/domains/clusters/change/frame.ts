@@ -186,13 +186,20 @@ export const patienceMs = 20 * 60_000
 export const keyOf = (prefix: string, nodeId: string): string => `${prefix}/${nodeId}`
 export const prefixOf = (key: string): string => key.split('/', 1)[0]!
 
-/** The server of the cluster, which may be leaving. @throws Problem not_found if it has left */
+/** A server was removed by force: its steps are skipped. */
+export class HasLeft extends Problem {
+  constructor(name: string) {
+    super('not_found', `${name} has left the cluster`)
+  }
+}
+
+/** The server of the cluster, which may be leaving. @throws HasLeft */
 export function memberOf(
   { state }: Pick<ChangeTurn | ChangeView, 'state'>,
   nodeId: string,
 ): store.MemberRow {
-  const m = state.members.find((one) => one.node_id === nodeId && one.released_at === null)
-  if (!m) throw new Problem('not_found', 'There is no such server in this cluster')
+  const m = state.members.find((one) => one.node_id === nodeId)
+  if (m?.released_at !== null) throw new HasLeft(m?.name ?? 'The server')
   return m
 }
 

@@ -22,6 +22,7 @@ import { argumentsOf, Unreadable } from './arguments.ts'
 import { beginIn, demandChosen, demandConfirmed, holdServers } from './changing.ts'
 import {
   type ChangeTurn,
+  HasLeft,
   patienceMs,
   prefixOf,
   type StepAt,
@@ -103,7 +104,10 @@ const gateOf =
   (turn: Turn, at: StepAt): Promise<StepResult> =>
     controlPlaneWell(turn, at, !goesOnAfter.some((prefix) => at.key.endsWith(`/${prefix}`)))
 
-/** Runs a step. An unreachable machine or API is a reason to wait. */
+/**
+ * Runs a step. An unreachable machine or API is a reason to wait. A server that has left is not,
+ * because the step would never end.
+ */
 async function attempt(turn: Turn, step: Step): Promise<StepResult> {
   const at = { key: step.key, nodeId: step.node_id, step }
   const result = await run(turn, at)
@@ -122,6 +126,7 @@ async function run(turn: Turn, at: StepAt): Promise<StepResult> {
       !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)
     )
       throw error
+    if (error instanceof HasLeft) return { skipped: error.message }
     return {
       waiting:
         error instanceof KubernetesError

@@ -169,13 +169,14 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
 
     async configure(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
       const { configurations, patches } = turn.parts
+      const { name } = memberOf(turn, nodeId!)
       await prepare(turn, nodeId!)
       const changed = await set?.(turn, nodeId!)
       const saved = changed && { set: changed, links: await patches.linksOf(changed) }
       const sent = await configurations.deliver(turn.job, nodeId!, {
         mayReboot: mayReboot(turn, nodeId!),
         attempt: await attemptOf(turn),
-        isForGood: turn.confirmedLoss.includes(memberOf(turn, nodeId!).name),
+        isForGood: turn.confirmedLoss.includes(name),
         mends: mends(turn.change),
         ...(saved && {
           also: (tx) =>
@@ -189,11 +190,12 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
       if (sent.kind === 'held' || sent.kind === 'sent' || sent.kind === 'restarting') return 'done'
       if (sent.kind !== 'silent' && sent.kind !== 'forbidden' && sent.kind !== 'trying')
         await takeBack(turn, nodeId!)
-      return notHeld(sent, memberOf(turn, nodeId!).name)!
+      return notHeld(sent, name)!
     },
 
     async answers(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
-      const why = await turn.parts.configurations.whyNotRunning(nodeId!, turn.job.signal)
+      const { node_id } = memberOf(turn, nodeId!)
+      const why = await turn.parts.configurations.whyNotRunning(node_id, turn.job.signal)
       return why === null ? 'done' : { waiting: why, againMs: 500 }
     },
   } as const

@@ -12,7 +12,6 @@ import * as members from '../../store.ts'
 import {
   type ChangeTurn,
   kubernetes,
-  memberOf,
   type StepAt,
   type StepResult,
   talos,
@@ -141,10 +140,17 @@ async function sendWipe(turn: Turn, m: members.MemberRow): Promise<string | null
   }
 }
 
+/** The control plane from which the restore starts etcd; undefined if it has left the cluster. */
+const chosenOf = (turn: Turn, nodeId: string): members.MemberRow | undefined =>
+  controlPlanes(turn).find((m) => m.node_id === nodeId)
+const goneSentence =
+  'The control plane that gets the snapshot has left the cluster: request the restore again'
+
 /** Sends the snapshot to the control plane. Safe to repeat until etcd was started from it. */
 export async function upload(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { parts, job, state } = turn
-  const m = memberOf(turn, nodeId!)
+  const m = chosenOf(turn, nodeId!)
+  if (!m) return { failed: goneSentence }
   const recovery = await recoveryOf(turn)
   if (recovery.uploaded_at !== null) return 'done'
   const other = await othersWithEtcd(turn, m.node_id)
@@ -187,7 +193,8 @@ async function othersWithEtcd(turn: Turn, except: string): Promise<string | null
  */
 export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { job, state } = turn
-  const m = memberOf(turn, nodeId!)
+  const m = chosenOf(turn, nodeId!)
+  if (!m) return { failed: goneSentence }
   const recovery = await recoveryOf(turn)
   const seen = await talos(turn, m.node_id, seeEtcd)
   if (seen.members.some((e) => e.hostname === m.name)) {

@@ -15,11 +15,13 @@ interface Wanted {
   readonly schematic: string
 }
 
-/** Ids of the servers that the operation restarts in a pass. */
-const changedBy = ({ operation }: ChangeTurn, pass: string | undefined): string[] =>
-  operation.steps.flatMap((s) =>
-    prefixOf(s.key) === 'upgrade' && s.node_id !== null && passIn(s.key) === pass
-      ? [s.node_id]
+/** Ids of the servers that the operation restarts in a pass, without those that have left. */
+const changedBy = ({ operation, state }: ChangeTurn, pass: string | undefined): string[] =>
+  operation.steps.flatMap(({ key, node_id }) =>
+    prefixOf(key) === 'upgrade' &&
+    passIn(key) === pass &&
+    state.members.some((m) => m.node_id === node_id && m.released_at === null)
+      ? [node_id!]
       : [],
   )
 
