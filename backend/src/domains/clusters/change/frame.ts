@@ -155,6 +155,11 @@ export interface ChangeKind<C> {
    * end.
    */
   undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | 'go_on' | null>
+  /**
+   * Makes the server's former configuration the wanted one again, which a step has replaced with one
+   * that was not sent. Otherwise the server would get it later, although the change has ended.
+   */
+  takeBack?(turn: ChangeTurn<C>, nodeId: string): Promise<void>
   /** How a change with secrets is stored, because arguments of operations never contain secrets. */
   readonly sealed?: Sealed<C>
   /**

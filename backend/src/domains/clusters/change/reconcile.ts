@@ -247,6 +247,37 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   return wait(turn, step, result, isCancelled)
 }
 
+/** The steps of the step's group, which is about one server or the whole cluster. */
+function groupOf(steps: readonly Step[], step: Pick<Step, 'key' | 'node_id'>): Step[] {
+  const at = steps.findIndex((s) => s.key === step.key)
+  const isOther = (s: Step): boolean => s.node_id !== step.node_id
+  const end = steps.findIndex((s, i) => i > at && isOther(s))
+  return steps.slice(
+    steps.findLastIndex((s, i) => i < at && isOther(s)) + 1,
+    end === -1 ? steps.length : end,
+  )
+}
+
+/**
+ * Makes the former configuration of the step's server the wanted one again if the wait ends for good
+ * and the server has certainly not got the new one: the step says so, or none of its group has sent
+ * anything yet, not even before a retry.
+ */
+async function takeBackUnsent(turn: Turn, step: Step, result: Waiting): Promise<void> {
+  const { parts, operation, change, state } = turn
+  const kind = kindOf(change.kind)
+  if (step.node_id === null || !kind.takeBack) return
+  const group = groupOf(operation.steps, step)
+  const sends = group.find((s) => kind.touches?.includes(prefixOf(s.key)))
+  const isBefore =
+    sends !== undefined &&
+    sends.attempt === 0 &&
+    group.findIndex((s) => s.key === step.key) < group.indexOf(sends)
+  if (!isBefore && !(result.isSafe === true && result.isUnsent)) return
+  const newest = await parts.configurations.kept.state(parts.db, state.row.id, step.node_id)
+  if (newest?.held_at === null) await kind.takeBack(turn, step.node_id)
+}
+
 /**
  * Records what the step waits for. A cancel may end the change here, and the step fails after its
  * time limit.
@@ -259,12 +290,14 @@ async function wait(
 ): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn
   if (isCancelled && result.isSafe === true) {
+    await takeBackUnsent(turn, step, result)
     await skipGroup(turn, step, result.waiting)
     return 'again'
   }
   const waited = waitedMs(job, step)
   const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
   if (waited > limitMs) {
+    await takeBackUnsent(turn, step, result)
     // A drain has changed nothing else.
     await fail(turn, step, {
       reason: overdue({ key: step.key, kind: change.kind }, lasting(waited), result.waiting),

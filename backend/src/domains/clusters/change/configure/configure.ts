@@ -11,7 +11,7 @@ import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { openChange, sealWithBefore, setsOf } from './before.ts'
-import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
+import { checkReachable, sendingSteps, serverGroup, takingBack, workersFirst } from './servers.ts'
 
 type Change = ChangeOf<'configure'>
 /** How many dry runs are requested at once. */
@@ -173,6 +173,7 @@ export const configure: ChangeKind<Change> = {
   },
   touches: ['configure'],
   mends: ({ mends }) => mends,
+  takeBack: takingBack<Change>(),
   steps: sendingSteps<Change>({
     set: async ({ parts, state, change }, nodeId) =>
       (await setsOf(parts, parts.db, state.row.id, change))(nodeId),

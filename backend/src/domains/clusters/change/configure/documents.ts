@@ -15,7 +15,14 @@ import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
-import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
+import {
+  checkReachable,
+  type Sending,
+  sendingSteps,
+  serverGroup,
+  takingBack,
+  workersFirst,
+} from './servers.ts'
 
 type Change = ChangeOf<'documents'>
 type Asked = { readonly m: store.MemberRow } & (
@@ -75,6 +82,9 @@ function stayWarnings(tried: readonly (Asked & { readonly rehearsal: MoveRehears
   )
 }
 
+const asBefore: Sending<Change>['takeBack'] = (tx, { state }, nodeId) =>
+  store.updateMember(tx, state.row.id, nodeId, { is_moved: false }).then(() => undefined)
+
 export const documents: ChangeKind<Change> = {
   async plan(view) {
     const { row, members } = view.state
@@ -123,11 +133,11 @@ export const documents: ChangeKind<Change> = {
   },
 
   touches: ['configure'],
+  takeBack: takingBack<Change>(asBefore),
   steps: sendingSteps<Change>({
     before: (tx, { state }, nodeId) =>
       store.updateMember(tx, state.row.id, nodeId, { is_moved: true }).then(() => undefined),
-    takeBack: (tx, { state }, nodeId) =>
-      store.updateMember(tx, state.row.id, nodeId, { is_moved: false }).then(() => undefined),
+    takeBack: asBefore,
   }),
 
   async end(tx, { parts, state }) {

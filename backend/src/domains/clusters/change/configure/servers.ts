@@ -82,7 +82,7 @@ export function serverGroup(
   return { node_id: m.node_id, name: m.name, drains, ...(reboots && { reboots }), steps }
 }
 
-interface Sending<C> {
+export interface Sending<C> {
   /** What changes in the server's patches. */
   readonly set?: (turn: ChangeTurn<C>, nodeId: string) => Promise<LayerSet>
   /** Names of control planes that the change is to mend. */
@@ -123,8 +123,18 @@ export function notHeld(sent: Delivery, name: string): StepResult | null {
   }
 }
 
+/** Makes the previous patches the wanted ones again. `revert`: see `Sending`. */
+export const takingBack =
+  <C>(revert?: Sending<C>['takeBack']) =>
+  (turn: ChangeTurn<C>, nodeId: string): Promise<void> =>
+    write(turn, async (tx) => {
+      await revert?.(tx, turn, nodeId)
+      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId)
+    })
+
 /** The steps of `serverGroup` for a kind that changes configurations. */
 export function sendingSteps<C>({ set, mends = () => [], before, takeBack: revert }: Sending<C>) {
+  const takeBack = takingBack(revert)
   const mayReboot = (turn: ChangeTurn<C>, nodeId: string): boolean =>
     drains(turn, nodeId) || mends(turn.change).includes(memberOf(turn, nodeId).name)
 
@@ -135,12 +145,6 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
       await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId, patches)
     })
   }
-  /** Makes the previous patches the wanted ones again after a refusal. */
-  const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
-    write(turn, async (tx) => {
-      await revert?.(tx, turn, nodeId)
-      await turn.parts.configurations.prepare(tx, turn.state.row.id, nodeId)
-    })
 
   return {
     'etcd-healthy': etcdHealthy,

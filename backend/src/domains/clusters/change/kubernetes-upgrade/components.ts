@@ -78,6 +78,17 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
       : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
   })
 
+/** Makes the server's newest configuration name the images again that the server has got. */
+export const takeBackImages = (turn: Turn, nodeId: string): Promise<void> =>
+  write(turn, async (tx) => {
+    const { parts, state } = turn
+    const configs = await parts.configurations.kept.all(tx, state.row.id, nodeId)
+    if (configs === null) return
+    const images = await within(parts.read, tx)(ours, 'images', configs.held.yaml)
+    await store.updateMember(tx, state.row.id, nodeId, { images: JSON.stringify(images) })
+    await parts.configurations.prepare(tx, state.row.id, nodeId)
+  })
+
 /** Sends the configuration with the new image. Returns null once the machine has it. */
 async function give(turn: Turn, nodeId: string, program: Program): Promise<StepResult | null> {
   const problem = await setImage(turn, nodeId, program)

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import { type Server, serverConfig } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
@@ -138,23 +138,6 @@ test('calls of an API that the new version no longer serves refuse the upgrade u
   expect(accepted.warnings[0]).toContain('resourceclaims of resource.k8s.io/v1alpha3')
 })
 
-/** The upgrade, which several tests continue. */
-let stopped: string
-
-test('a missing image stops the upgrade before anything changes', async () => {
-  const before = nodes.map(imagesAt)
-  await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
-  const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
-  stopped = id
-  const failed = await world.ended(id)
-  expect(failed).toMatchObject({
-    status: 'failed',
-    reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`),
-  })
-  expect(nodes.map(imagesAt)).toEqual(before)
-  await clearFaults(world.machine(worker))
-})
-
 const waits = (id: string, key: string, reason: string) =>
   world.until(
     () => world.operation(id),
@@ -184,6 +167,77 @@ const atOnce = async (queue: string, of = cluster.id): Promise<void> => {
 }
 const crashes = (node: Pick<Server, 'name'>) =>
   `kube-apiserver of ${node.name} is not ready: CrashLoopBackOff: back-off 10s restarting failed container=kube-apiserver`
+
+longTest(
+  'an image that may not be sent is taken back after a cancel and after the time limit',
+  { timeout: 600_000 },
+  async () => {
+    const [first, second] = controlPlanes as [Server, Server]
+    const wanted = async () => (await admin.call(serverConfig, { params: { id: first.id } })).text
+    const before = await wanted()
+    const forbidden = async () => {
+      // Otherwise the second pull would not take long.
+      world.machine(worker).images.clear()
+      await addFault(world.machine(worker), {
+        kind: 'slow-pull',
+        image: 'kubelet:v1.36.3',
+        ms: 3_600_000,
+      })
+      const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
+      await addFault(world.machine(second), {
+        kind: 'component-fails',
+        component: 'kube-scheduler',
+        config: 'machine:',
+      })
+      await world.until(
+        async () => world.machine(second).staticPods.get('kube-scheduler')?.isCrashing,
+        (is) => is === true,
+      )
+      await clearFaults(world.machine(worker))
+      await waits(id, `kube-apiserver/${first.id}`, `${first.name} is changed as soon as `)
+      expect(await wanted()).toContain('kube-apiserver:v1.36.3')
+      return id
+    }
+    const cancelled = await forbidden()
+    await admin.call(operationCancel, { params: { id: cancelled } })
+    expect(await world.ended(cancelled)).toMatchObject({ status: 'cancelled' })
+    expect(await wanted()).toBe(before)
+    await clearFaults(world.machine(second))
+    await world.until(
+      () => planOf(to('1.36.3', { accept_removed_apis: true })),
+      ({ checks }) => checks.every((c) => c.ok),
+    )
+    const late = await forbidden()
+    await waitLonger(late, 21)
+    expect(await world.ended(late)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('Not done after') as string,
+    })
+    expect(await wanted()).toBe(before)
+    await clearFaults(world.machine(second))
+    await world.until(
+      () => planOf(to('1.36.3', { accept_removed_apis: true })),
+      ({ checks }) => checks.every((c) => c.ok),
+    )
+  },
+)
+
+/** The upgrade, which several tests continue. */
+let stopped: string
+
+test('a missing image stops the upgrade before anything changes', async () => {
+  const before = nodes.map(imagesAt)
+  await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
+  const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
+  stopped = id
+  const failed = await world.ended(id)
+  expect(failed).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`),
+  })
+  expect(nodes.map(imagesAt)).toEqual(before)
+  await clearFaults(world.machine(worker))
+})
 
 const givesUp = (node: Pick<Server, 'name'>) =>
   expect.stringMatching(

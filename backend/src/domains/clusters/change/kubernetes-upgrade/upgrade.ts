@@ -34,7 +34,15 @@ import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
 import { endSnapshot } from '../snapshots/follow.ts'
 import { checkApis } from './apis.ts'
-import { imagesNow, kubelet, proxy, pullImages, readyAgain, staticPod } from './components.ts'
+import {
+  imagesNow,
+  kubelet,
+  proxy,
+  pullImages,
+  readyAgain,
+  staticPod,
+  takeBackImages,
+} from './components.ts'
 import {
   applyManifests,
   manifestDiff,
@@ -274,6 +282,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
   },
 
   touches: [...pods, 'kube-proxy', 'kubelet'],
+  takeBack: takeBackImages,
   steps: {
     snapshot: snapshotFirst,
     images: pullImages,
