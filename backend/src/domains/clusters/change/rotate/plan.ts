@@ -165,6 +165,17 @@ interface Asked {
   /** Why the server can't be changed now; null if it can. */
   readonly problem: string | null
   readonly isDrift: boolean
+  /** Why it has not got its newest configuration, as a sentence; null if it has. */
+  readonly late: string | null
+}
+
+/** Why the server has not got its newest configuration, and what to do. */
+async function whyLate({ parts, state, facts }: ChangeView, m: store.MemberRow): Promise<string> {
+  const undone = await parts.configurations.whyUndone(state.row.id, m.node_id)
+  if (undone !== null)
+    return `A saved patch of ${m.name} was undone: ${undone}. Change or remove it first`
+  const pending = facts.get(m.node_id)?.pending ?? null
+  return `${m.name} has not received its newest configuration yet. ${pending ?? 'If it does not get it within a minute, save one of its patches again'}`
 }
 
 async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
@@ -172,19 +183,24 @@ async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
   try {
     const found = await talosOf(view, m.node_id, readFound)
     const configs = await parts.configurations.kept.all(parts.db, state.row.id, m.node_id)
-    const isKnown =
-      configs !== null &&
-      (
-        await parts.read(sentBy(m.name), 'same', found.stored, [
-          configs.newest.yaml,
-          configs.held.yaml,
-        ])
-      ).includes(true)
-    return { m, problem: isKnown ? null : driftSentence.toLowerCase(), isDrift: !isKnown }
+    const [isNewest = false, isHeld = false] =
+      configs === null
+        ? []
+        : await parts.read(sentBy(m.name), 'same', found.stored, [
+            configs.newest.yaml,
+            configs.held.yaml,
+          ])
+    const isKnown = isNewest || isHeld
+    return {
+      m,
+      problem: isKnown ? null : driftSentence.toLowerCase(),
+      isDrift: !isKnown,
+      late: isKnown && !isNewest ? await whyLate(view, m) : null,
+    }
   } catch (error) {
     if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
       throw error
-    return { m, problem: error.message, isDrift: false }
+    return { m, problem: error.message, isDrift: false, late: null }
   }
 }
 
@@ -246,6 +262,8 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
   const asked = await Promise.all(servers.map((m) => ask(view, m)))
   const silent = asked.filter((a) => a.problem !== null && !a.isDrift)
   const drifted = asked.filter((a) => a.isDrift).map((a) => a.m.name)
+  // A rotation that is continued may have prepared a configuration that it has not sent.
+  const late = unfinished === null ? asked.flatMap((a) => a.late ?? []) : []
   const namedProblem = silent.map((a) => `${a.m.name}: ${a.problem}`)
   return {
     checks: [
@@ -267,9 +285,9 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
       ),
       check(
         'configuration',
-        drifted.length === 0,
+        drifted.length === 0 && late.length === 0,
         drifted.length === 0
-          ? noKnownDrift
+          ? (late[0] ?? noKnownDrift)
           : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
       ),
       checkEtcd(await etcdReports(view)),

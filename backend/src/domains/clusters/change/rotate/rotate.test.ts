@@ -295,6 +295,39 @@ describe.concurrent('what can be rotated', () => {
 
 describe('failures during a rotation', () => {
   test(
+    'a rotation is refused while a server has not got its newest configuration',
+    { timeout: 600_000 },
+    async () => {
+      const { id, nodes } = await shared
+      const [, worker] = nodes as [Server, Server]
+      const { configurations } = backend.domains
+      const { kept } = configurations
+      const { db } = backend.platform
+      const { newest } = (await kept.all(db, id, worker.id))!
+      await inTransaction(db, (tx) =>
+        kept.store(
+          tx,
+          id,
+          worker.id,
+          newest.yaml.replace('machine:', 'machine:\n    sysctls:\n        vm.swappiness: "3"'),
+        ),
+      )
+      const body = { change: { kind: 'rotate' as const, what: 'kubernetes_ca' as const } }
+      const { checks } = (await admin.call(clusterPlan, { params: { id }, body })).answer!
+      expect(checks.filter((c) => !c.ok)).toEqual([
+        expect.objectContaining({
+          check: 'configuration',
+          message: `${worker.name} has not received its newest configuration yet. If it does not get it within a minute, save one of its patches again`,
+        }),
+      ])
+      // As after a change that was cancelled.
+      await inTransaction(db, (tx) => configurations.prepare(tx, id, worker.id))
+      const after = (await admin.call(clusterPlan, { params: { id }, body })).answer!
+      expect(after.checks.filter((c) => !c.ok)).toEqual([])
+    },
+  )
+
+  test(
     'a rotation is refused before anything changes if a server is off',
     { timeout: 600_000 },
     async () => {
