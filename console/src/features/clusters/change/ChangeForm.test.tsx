@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen, waitFor, within } from '@testing-library/react'
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
@@ -8,6 +8,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operation.ts'
 import { CallError } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query.ts'
+import { isoOf } from '../../../lib/time/local-time.ts'
 import Defragment from './forms/Defragment.tsx'
 
 interface Called {
@@ -41,6 +42,12 @@ const cluster = {
   maintenance_window: null,
   servers: [],
 } as unknown as Cluster
+const aWindow: NonNullable<Cluster['maintenance_window']> = {
+  days: ['sun'],
+  from: '02:00',
+  minutes: 60,
+  time_zone: 'UTC',
+}
 const plan: ClusterPlan = {
   kind: 'defragment',
   checks: [{ check: 'etcd', ok: true, message: 'All members of etcd are healthy' }],
@@ -70,10 +77,10 @@ const plan: ClusterPlan = {
   seen: '0'.repeat(64),
 }
 
-const show = () =>
+const show = (of = cluster) =>
   render(
     <QueryClientProvider client={queryClient}>
-      <Defragment cluster={cluster} server={undefined} snapshot={undefined} isForced={false} />
+      <Defragment cluster={of} server={undefined} snapshot={undefined} isForced={false} />
     </QueryClientProvider>,
   )
 
@@ -132,6 +139,33 @@ test('a plan that is out of date is refused with the reason, and the new one is 
   await userEvent.click(screen.getByRole('button', { name: 'Defragment etcd' }))
   await waitFor(() => expect(api.went).toEqual(['/operations/o1']))
   expect(api.calls.at(-1)!.asked.body).toMatchObject({ seen: fresh.seen })
+})
+
+test('a change planned for a time or the window stays so when a new plan replaces the shown one', async () => {
+  api.answer = (name) => {
+    if (name === 'clusterPlan') return plan
+    api.answer = () => ({ ...plan, seen: '1'.repeat(64) })
+    throw Object.assign(new CallError('Stale', { status: 409 }), { code: 'stale' })
+  }
+  show({ ...cluster, maintenance_window: aWindow })
+  await userEvent.selectOptions(await screen.findByLabelText('When'), 'window')
+  await userEvent.click(screen.getByRole('button', { name: 'Schedule: Defragment etcd' }))
+  await screen.findByText('Stale.')
+  await screen.findByRole('button', { name: 'Schedule: Defragment etcd' })
+
+  await userEvent.selectOptions(screen.getByLabelText('When'), 'at')
+  fireEvent.change(screen.getByLabelText('Begins at'), { target: { value: '2030-01-02T03:04' } })
+  api.answer = () => ({ ...plan, seen: '2'.repeat(64) })
+  await userEvent.click(screen.getByRole('button', { name: 'Plan again' }))
+  await waitFor(() => expect(api.calls.at(-1)!.name).toBe('clusterPlan'))
+  const start = await screen.findByRole('button', { name: 'Schedule: Defragment etcd' })
+  api.answer = () => ({ operation: { id: 'o1' } })
+  await userEvent.click(start)
+  await waitFor(() => expect(api.went).toEqual(['/operations/o1']))
+  expect(api.calls.at(-1)!.asked.body).toMatchObject({
+    seen: '2'.repeat(64),
+    start: { at: isoOf('2030-01-02T03:04') },
+  })
 })
 
 test('a scheduled change requires a time', async () => {

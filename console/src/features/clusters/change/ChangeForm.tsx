@@ -19,7 +19,7 @@ import { Panel } from '../../../ui/text/Panel.tsx'
 import css from './Change.module.css'
 import { kindOf, type ShownKind } from './change-kinds.ts'
 import { PlanView } from './PlanView.tsx'
-import { StartChange } from './StartChange.tsx'
+import { type Begin, StartChange } from './StartChange.tsx'
 
 interface ChangeFormProps<Values> {
   cluster: Cluster
@@ -64,6 +64,7 @@ export function ChangeForm<Values extends object>({
   const [last, setLast] = useState<Planned | null>(null)
   /** Why the next plan replaces one that was to be started. */
   const moved = useRef<string | null>(null)
+  const [begin, setBegin] = useState<Begin>({ when: 'now', at: '' })
   const result = useRef<HTMLDivElement>(null)
   const form = useForm<Values, ClusterChangeInput, ClusterPlan>({
     initial,
@@ -143,6 +144,8 @@ export function ChangeForm<Values extends object>({
               label={label}
               change={shown.change}
               plan={shown.plan}
+              begin={begin}
+              onBegin={setBegin}
               onStale={planAgain}
             />
           </PlanView>

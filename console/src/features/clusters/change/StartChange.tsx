@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import {
   clusterChange,
   type ClusterChangeInput,
@@ -35,24 +35,28 @@ interface StartProps {
   label: string
   change: ClusterChangeInput
   plan: ClusterPlan
+  /** What was chosen for the plan before this one: a new plan doesn't make a change begin at once. */
+  begin: Begin
+  /** Called with each choice of when the change begins. */
+  onBegin: (begin: Begin) => void
   /** Called with the reason if the plan has changed since it was shown. */
   onStale: (reason: string) => void
 }
 
-type Typed = { when: When; at: string }
-const { Choose, Text } = fieldsFor<Typed>()
-const atOnce: Typed = { when: 'now', at: '' }
+/** When a change begins. `at`: the value of a `datetime-local` input. */
+export type Begin = { when: When; at: string }
+const { Choose, Text } = fieldsFor<Begin>()
 
 /**
  * Starts a change now, at a time, or in the maintenance window, after the user has confirmed the
  * disks that it wipes.
  */
-export function StartChange({ cluster, label, change, plan, onStale }: StartProps) {
+export function StartChange({ cluster, label, change, plan, begin, onBegin, onStale }: StartProps) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const window = cluster.maintenance_window ?? null
   const confirmed = plan.disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : []))
   const form = useForm({
-    initial: atOnce,
+    initial: begin,
     read: ({ when, at }) => {
       const begins = startOf(when, at)
       return begins.ok
@@ -87,7 +91,8 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
         Object.entries(refused).map(([path, sentence]) => [path.replace(/^start\./, ''), sentence]),
       ),
   })
-  const { when } = form.values
+  const { when, at } = form.values
+  useEffect(() => onBegin({ when, at }), [when, at, onBegin])
   return (
     <>
       {plan.disks.length > 0 && (
