@@ -4,6 +4,7 @@ import {
   canChangePatch,
   type Patch,
   patchCreate,
+  patchGet,
   patchLimits,
   type PatchProblem,
   patchUpdate,
@@ -42,8 +43,10 @@ import {
   emptyDraft,
   type PatchDraft,
   readForm,
+  textStays,
   toSend,
   weightOf,
+  withoutMasked,
 } from './patch-form.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchEditor.module.css'
@@ -88,17 +91,7 @@ export function PatchEditor({
       return question === null || confirm(question)
     },
     send: async (body, key) => {
-      const version = overwrites.current ? undefined : patch?.version
-      if (patch !== null) {
-        const params = { id: server.id, patchId: patch.patch_id }
-        await withLosses((confirmed) =>
-          call(
-            patchUpdate,
-            { params, body: { ...changes(draft, patch), ...confirmed } },
-            version === undefined ? {} : { version },
-          ),
-        )
-      } else
+      if (patch === null) {
         await withLosses((confirmed) =>
           call(
             patchCreate,
@@ -107,12 +100,29 @@ export function PatchEditor({
             confirmed.confirmed_loss === undefined ? { key } : {},
           ),
         )
+        return { isWhole: true }
+      }
+      const params = { id: server.id, patchId: patch.patch_id }
+      // Compared with the newest version, so that what only somebody else has changed is sent too.
+      const stored = overwrites.current ? await call(patchGet, { params }) : patch
+      const differs = changes(draft, stored)
+      const sent = overwrites.current ? withoutMasked(differs, patch) : differs
+      await withLosses((confirmed) =>
+        call(patchUpdate, { params, body: { ...sent, ...confirmed } }, { version: stored.version }),
+      )
+      return { isWhole: sent.body === differs.body }
     },
-    done: async (_, { name }) => {
+    done: async ({ isWhole }, { name }) => {
       mayLeave(true)
       await kept.settle()
       await refreshPatches()
-      toast.success(patch === null ? `${name} was created` : `${name} was saved`)
+      toast.success(
+        patch === null
+          ? `${name} was created`
+          : isWhole
+            ? `${name} was saved`
+            : `${name} was saved. ${textStays}`,
+      )
       await navigate(paths.server(server.id))
     },
     invalid: (fields) =>

@@ -3,7 +3,7 @@
  * preview validates the patch body.
  */
 import * as z from 'zod/mini'
-import { NewPatch, type Patch, patchLimits, tooLongPatch } from '#contract/patches.ts'
+import { NewPatch, type Patch, patchLimits, patchMask, tooLongPatch } from '#contract/patches.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 import { cliOf } from '../../lib/shell.ts'
 
@@ -72,6 +72,21 @@ export function changes(
     ...(next.body !== patch.body && { body: next.body }),
   }
 }
+
+/**
+ * What overwrites a newer version, without a body of the opened version that has masks: they stood
+ * for secrets of that version, and the newer one may have others in these places.
+ */
+export function withoutMasked<Sent extends { body?: string | undefined }>(
+  sent: Sent,
+  opened: { body: string },
+): Omit<Sent, 'body'> & { body?: string | undefined } {
+  const { body, ...rest } = sent
+  return body === opened.body && body.includes(patchMask) ? rest : sent
+}
+/** Said after an overwrite that left the body out. */
+export const textStays =
+  'Its text is still that of the newer version, because yours contains hidden values'
 
 /**
  * The CLI command, with the body in a here-document. For an edit the command contains only the

@@ -5,6 +5,7 @@ import {
   isSharedPatchIdle,
   type SharedPatch,
   sharedPatchCreate,
+  sharedPatchGet,
   sharedPatchPreview,
   type SharedPatchPreview,
   sharedPatchRollOut,
@@ -30,7 +31,7 @@ import { CodeEditor, type CodeEditorHandle } from '../../../ui/inputs/CodeEditor
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { Notices } from '../Notices.tsx'
-import { bodyBytes } from '../patch-form.ts'
+import { bodyBytes, textStays, withoutMasked } from '../patch-form.ts'
 import { useSchemaHelp } from '../use-editor.ts'
 import { PreviewGroups } from './PreviewGroups.tsx'
 import css from './Shared.module.css'
@@ -59,7 +60,7 @@ interface Newest {
 
 /** What a submit does: shows the difference, saves, or saves and asks for the roll-out. */
 type Wanted = 'preview' | 'save' | 'roll-out'
-type Answered = { preview: SharedPatchPreview } | { saved: SharedPatch }
+type Answered = { preview: SharedPatchPreview } | { saved: SharedPatch; isWhole: boolean }
 
 /** Creates a shared patch (`patch` null) or edits one: body, targets, and what they change. */
 export default function EditShared({
@@ -91,13 +92,16 @@ export default function EditShared({
         const asked = { ...(patch !== null && { id: patch.id }), ...body }
         return { preview: await call(sharedPatchPreview, { body: asked }) }
       }
-      if (patch === null) return { saved: await call(sharedPatchCreate, { body }, { key }) }
+      if (patch === null)
+        return { saved: await call(sharedPatchCreate, { body }, { key }), isWhole: true }
+      const params = { id: patch.id }
+      // Compared with the newest version, so that what only somebody else has changed is sent too.
+      const stored = overwrites.current ? await call(sharedPatchGet, { params }) : patch
+      const differs = sharedChanges(body, stored)
+      const sent = overwrites.current ? withoutMasked(differs, patch) : differs
       return {
-        saved: await call(
-          sharedPatchUpdate,
-          { params: { id: patch.id }, body: sharedChanges(body, patch) },
-          overwrites.current ? {} : { version: patch.version },
-        ),
+        saved: await call(sharedPatchUpdate, { params, body: sent }, { version: stored.version }),
+        isWhole: sent.body === differs.body,
       }
     },
     done: async (answer, body) => {
@@ -108,7 +112,9 @@ export default function EditShared({
       mayLeave(true)
       await kept.settle()
       await refreshSharedPatches()
-      toast.success(`${body.name} was saved. Nothing was sent`)
+      toast.success(
+        `${body.name} was saved. ${answer.isWhole ? 'Nothing was sent' : `Nothing was sent. ${textStays}`}`,
+      )
       await navigate(
         paths.sharedPatch(answer.saved.id, wanted.current === 'roll-out' ? 'roll-out' : undefined),
       )
