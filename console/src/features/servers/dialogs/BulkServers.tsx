@@ -114,7 +114,9 @@ function Planned({
   const able = plan?.items.filter((one) => one.ok) ?? []
   const expected = plan?.expected ?? null
   const form = useForm({
-    initial: blank,
+    // The operation doesn't say what its reset kept: what was kept the first time must not be wiped
+    // by the second.
+    initial: { ...blank, keep: kind === 'reset' && 'failed' in props },
     read: ({ keep }) => ({
       ok: true,
       body: {
