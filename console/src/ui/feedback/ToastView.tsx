@@ -1,5 +1,6 @@
 import { Fragment, useEffect, useRef } from 'react'
 import { resolveValue, toast, useToaster } from 'react-hot-toast/headless'
+import { reasonOf } from '../../lib/reason.ts'
 import { cx } from '../cx.ts'
 import { Button, IconButton } from '../inputs/Button.tsx'
 import { Icon } from '../pictures/Icon.tsx'
@@ -11,13 +12,24 @@ const mostShown = 4
 /** Duration in ms of the animation of a closing toast (`Toast.module.css`). */
 const leavingMs = 150
 
-/** Shows a toast. Errors stay twice as long as other toasts. */
+/**
+ * Shows a toast. Errors stay twice as long as other toasts.
+ * @param onError called with the reason why the toast's action failed: its toast is closed by then
+ */
 export function raise(
   tone: keyof typeof icon,
   text: string,
   { undo, action, id }: ToastOptions,
+  onError: (reason: string) => void,
 ): void {
   const act = undo === undefined ? action : { label: 'Undo', run: undo }
+  const run = async (what: () => unknown) => {
+    try {
+      await what()
+    } catch (error) {
+      onError(reasonOf(error))
+    }
+  }
   toast.custom(
     (made) => (
       <li className={cx(css['toast'], css[tone])} data-state={made.visible ? 'open' : 'closed'}>
@@ -29,7 +41,7 @@ export function raise(
             size="small"
             onClick={() => {
               toast.dismiss(made.id)
-              act.run()
+              void run(act.run)
             }}
           >
             {act.label}

@@ -32,7 +32,7 @@ async function show(
   if (tone === 'danger' && onlyError !== null && options.id !== onlyError) return
   const { raise } = await load()
   toastsWanted.set(true)
-  raise(tone, text, options)
+  raise(tone, text, options, toast.error)
 }
 
 async function dismiss(id: string): Promise<void> {
