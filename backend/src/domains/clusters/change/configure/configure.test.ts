@@ -244,7 +244,7 @@ test('a cancel before anything is sent to a server leaves its former configurati
   const [first, second, , worker] = nodes as [Server, Server, Server, Server]
   const wanted = async () => (await admin.call(serverConfig, { params: { id: first.id } })).text
   const before = await wanted()
-  const patch = patchNamed('unsent', sysctl('vm.swappiness', '71'))
+  const patch = patchNamed('panic', sysctl('vm.swappiness', '71'))
   const change = configureWith([patch], { node_ids: [worker.id, first.id] })
   const held = holdAt(`configure/${worker.id}`, 'before')
   const { id } = await world.change(cluster.id, change)
