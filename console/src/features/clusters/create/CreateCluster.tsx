@@ -137,10 +137,13 @@ function Steps({
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isAsking, setAsking] = useState(false)
   const head = useRef<HTMLDivElement>(null)
+  // In the last step the server judges the name: as soon as the cluster is there, its own name is
+  // taken. If the answer is lost, the same request brings it.
+  const others = step === 'review' ? [] : taken
   const form = useForm({
     initial: blank,
     read: (typed) => {
-      const fields = clusterProblems(typed, taken, versions.items)
+      const fields = clusterProblems(typed, others, versions.items)
       return Object.keys(fields).length === 0
         ? { ok: true, body: bodyOf(typed) }
         : { ok: false, fields }
@@ -189,7 +192,7 @@ function Steps({
   const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
   const extra = { ...(confirmed.length > 0 && { confirmed_disks: confirmed }), ...template?.body }
   const shown =
-    step !== 'cluster' && Object.keys(clusterProblems(draft, taken, versions.items)).length > 0
+    step !== 'cluster' && Object.keys(clusterProblems(draft, others, versions.items)).length > 0
       ? 'cluster'
       : step === 'review' && !canReview(draft).ok
         ? 'servers'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
+import { type Operation, operationTitle } from '#contract/operations.ts'
 import { operationOne } from '../../../layout/operations/operation-queries.ts'
 import { operationSaid } from '../../../layout/operations/operation-state.ts'
 import { OperationTimeline } from '../../../layout/operations/OperationTimeline.tsx'
@@ -12,11 +12,12 @@ import { StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { operationsOf } from '../cluster-queries.ts'
+import { shownFirst } from './timeline.ts'
 import css from './ClusterPage.module.css'
 
 /**
- * An operation on the cluster, live, and a list of all operations. Shows the operation `chosen`
- * from the URL, else the running one, else the last one.
+ * An operation on the cluster, live, and a list of all operations. Shows the operation `chosen` from
+ * the URL, if there is one.
  */
 export function ClusterTimeline({
   cluster,
@@ -26,11 +27,7 @@ export function ClusterTimeline({
   chosen: string | undefined
 }) {
   const all = useQuery(operationsOf(cluster.id))
-  const id =
-    chosen ??
-    all.data?.items.find((o) => !hasEnded(o))?.id ??
-    cluster.operation_id ??
-    all.data?.items[0]?.id
+  const id = chosen ?? shownFirst(all.data?.items ?? [], cluster.operation_id)
   if (id === undefined) {
     return all.data ? (
       <Empty boxed title="No operation has run on this cluster" />
