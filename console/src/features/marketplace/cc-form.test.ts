@@ -78,7 +78,13 @@ test('the form as a command has the same terms', () => {
     `steelyard cc create amber-falcon ${terms} --commit`,
   )
   expect(commandOf(read.body, 'amber-falcon', false)).toBe(
-    `steelyard cc update amber-falcon ${terms} --status waiting_delegation`,
+    `steelyard cc update amber-falcon ${terms} --no-offer --status waiting_delegation`,
+  )
+  const emptied = readForm({ ...blank, node_id }, now)
+  if (!emptied.ok) throw new Error('The form is valid')
+  expect(commandOf(emptied.body, 'amber-falcon', true)).toBe('steelyard cc create amber-falcon')
+  expect(commandOf(emptied.body, 'amber-falcon', false)).toBe(
+    'steelyard cc update amber-falcon --no-price --no-start --no-end --no-offer',
   )
   expect(changeOf(read.body)).not.toHaveProperty('node_id')
   expect(changeOf({ ...read.body, status: 'not_committed' })).not.toHaveProperty('status')

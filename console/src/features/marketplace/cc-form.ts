@@ -62,6 +62,15 @@ export const commandOf = (body: NewCc, server: string, isNew: boolean): string =
     start: starts_at,
     end: expires_at,
     'offer-id': offer_id,
-    ...(isNew ? { commit: isCommitted } : { status: isCommitted ? status : undefined }),
+    ...(isNew
+      ? { commit: isCommitted }
+      : {
+          // A term that isn't named stays as it was.
+          'no-price': price === null,
+          'no-start': starts_at === null,
+          'no-end': expires_at === null,
+          'no-offer': offer_id === null,
+          status: isCommitted ? status : undefined,
+        }),
   })
 }
