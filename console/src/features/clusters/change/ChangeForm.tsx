@@ -27,8 +27,8 @@ interface ChangeFormProps<Values> {
   initial: Values
   /** Turns the values into the change. */
   read: (values: Values) => Read<ClusterChangeInput>
-  /** The command that makes the same change, without `steelyard cluster` and the cluster. */
-  command: (change: ClusterChangeInput) => string
+  /** The command that makes the same change; undefined if the CLI can't make it. */
+  command: (change: ClusterChangeInput) => string | undefined
   /** True: the form has no fields, so the plan is made when the page opens. */
   bare?: boolean
   children?: (form: FormState<Values, ClusterChangeInput>) => ReactNode
@@ -94,6 +94,7 @@ export function ChangeForm<Values extends object>({
   useEffect(() => {
     if (shown !== null) result.current?.focus()
   }, [shown])
+  const cli = form.read.ok ? command(form.read.body) : undefined
   return (
     <div className={css['cols']}>
       <Panel title={label} note={cluster.name}>
@@ -113,7 +114,7 @@ export function ChangeForm<Values extends object>({
             </Button>
             <AsCommand
               complete={form.read.ok}
-              {...(form.read.ok && { cli: command(form.read.body) })}
+              {...(cli !== undefined && { cli })}
               api={curlOf(
                 clusterPlan,
                 { id: cluster.id },

@@ -55,6 +55,8 @@ export function StartChange({ cluster, label, change, plan, begin, onBegin, onSt
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const window = cluster.maintenance_window ?? null
   const confirmed = plan.disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : []))
+  const complete = <Body extends object>(body: Body) =>
+    confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }
   const form = useForm({
     initial: begin,
     read: ({ when, at }) => {
@@ -70,7 +72,7 @@ export function StartChange({ cluster, label, change, plan, begin, onBegin, onSt
           }
         : { ok: false, fields: { at: begins.reason } }
     },
-    complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
+    complete,
     send: (body, key) =>
       withLosses((losses) =>
         call(
@@ -155,7 +157,11 @@ export function StartChange({ cluster, label, change, plan, begin, onBegin, onSt
             </Button>
             <AsCommand
               complete={form.read.ok}
-              api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})}
+              api={curlOf(
+                clusterChange,
+                { id: cluster.id },
+                form.read.ok ? complete(form.read.body) : {},
+              )}
             />
             {window === null && (
               <Button kind="ghost" onClick={() => void editWindow({ cluster })}>

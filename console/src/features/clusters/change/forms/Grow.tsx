@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Grow as GrowSchema } from '#contract/clusters/changes/members.ts'
 import { noValue } from '#contract/list.ts'
-import { type Server, serverList } from '#contract/servers/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { paths } from '../../../../lib/paths.ts'
@@ -44,14 +44,26 @@ export default function Grow({ cluster, server }: ChangeFormProps) {
       kind="grow"
       initial={{ servers: first === undefined ? {} : { [first.id]: firstChoice(first) } }}
       read={read}
-      command={(change) =>
-        change.kind === 'grow'
-          ? cliOf(['cluster', 'grow', cluster.name], {
-              'control-plane': namesOf(free, change.servers, 'control_plane').join(','),
-              worker: namesOf(free, change.servers, 'worker').join(','),
-            })
-          : ''
-      }
+      command={(change) => {
+        if (change.kind !== 'grow') return undefined
+        const joining = change.servers.map((s) => ({
+          ...s,
+          name: free.find(({ id }) => id === s.node_id)?.name ?? s.node_id,
+        }))
+        const named = (role: string) =>
+          joining.flatMap((s) => (s.role === role ? s.name : [])).join(',')
+        return cliOf(['cluster', 'grow', cluster.name], {
+          'control-plane': named('control_plane'),
+          worker: named('worker'),
+          interface: joining.flatMap((s) => (s.interface ? `${s.name}=${s.interface}` : [])),
+          'install-disk': joining.flatMap((s) =>
+            s.install_disk ? `${s.name}=${s.install_disk}` : [],
+          ),
+          'workload-disk': joining.flatMap((s) =>
+            (s.workload_disks ?? []).map((disk) => `${s.name}=${disk}`),
+          ),
+        })
+      }}
     >
       {(form) => (
         <>
@@ -67,10 +79,3 @@ export default function Grow({ cluster, server }: ChangeFormProps) {
     </ChangeForm>
   )
 }
-
-const namesOf = (
-  free: readonly Server[],
-  chosen: readonly { node_id: string; role: string }[],
-  role: string,
-): string[] =>
-  chosen.flatMap((c) => (c.role === role ? (free.find((s) => s.id === c.node_id)?.name ?? []) : []))

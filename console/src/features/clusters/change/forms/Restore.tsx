@@ -68,10 +68,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
   const silent = new Set(
     members.data?.items.flatMap((s) => (s.talos.reachable === false ? [s.id] : [])),
   )
-  const nameOf = (id: string) =>
-    [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find(
-      (s) => s.id === id,
-    )?.name ?? id
+  const nameOf = (id: string) => controlPlanes.find((s) => s.node_id === id)?.name ?? id
   const read = ({ snapshot_id, onto, reset, servers: chosen }: Typed) => {
     const of = snapshots.find((s) => s.id === snapshot_id)?.cluster
     return readBy(
@@ -102,18 +99,13 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
       }}
       read={read}
       command={(change) =>
-        change.kind === 'restore'
+        // The CLI doesn't name the disks of other servers.
+        change.kind === 'restore' && (change.servers ?? []).length === 0
           ? cliOf(['cluster', 'restore', cluster.name, change.snapshot_id], {
               reset: (change.reset ?? []).map(nameOf).join(','),
-              'control-plane': (change.servers ?? [])
-                .flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : []))
-                .join(','),
-              worker: (change.servers ?? [])
-                .flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : []))
-                .join(','),
               of: change.of,
             })
-          : ''
+          : undefined
       }
     >
       {(form) => {

@@ -24,6 +24,9 @@ const read = ({ servers }: Typed) =>
     servers: Object.entries(servers).map(([node_id, how]) => ({ node_id, ...how })),
   })
 
+const hasWorkloadDisks = (member: Cluster['servers'][number] | undefined): boolean =>
+  (member?.workload_disks ?? []).length > 0
+
 /** Removes servers from a running cluster. */
 export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
   const noteOf = useServerNotes(cluster)
@@ -37,15 +40,24 @@ export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
         servers: server === undefined ? {} : { [server]: { ...asUsual, force: isForced } },
       }}
       read={read}
-      command={(change) =>
-        change.kind === 'shrink'
-          ? cliOf(['cluster', 'shrink', cluster.name], {
-              server: change.servers.map((s) => nameOf(s.node_id)).join(','),
-              'keep-workload-disks': change.servers.some((s) => s.keep_workload_disks),
-              force: change.servers.some((s) => s.force),
-            })
-          : ''
-      }
+      command={(change) => {
+        if (change.kind !== 'shrink') return undefined
+        // The option is about all servers.
+        const kept = change.servers
+          .filter((s) => hasWorkloadDisks(memberOf(s.node_id)))
+          .map((s) => s.keep_workload_disks === true)
+        if (new Set(kept).size > 1) return undefined
+        const named = (isForced: boolean) =>
+          change.servers
+            .filter((s) => (s.force ?? false) === isForced)
+            .map((s) => nameOf(s.node_id))
+            .join(',')
+        return cliOf(['cluster', 'shrink', cluster.name], {
+          server: named(false),
+          force: named(true),
+          'keep-workload-disks': kept.includes(true),
+        })
+      }}
     >
       {(form) => {
         const { servers } = form.values
@@ -89,7 +101,7 @@ function Controls({
   if (member === undefined) return null
   return (
     <span className={css['more-of']}>
-      {(member.workload_disks ?? []).length > 0 && (
+      {hasWorkloadDisks(member) && (
         <Checkbox
           checked={how.keep_workload_disks}
           onChange={(on) => onSet({ ...how, keep_workload_disks: on })}

@@ -1,15 +1,17 @@
 // @vitest-environment happy-dom
-import { screen } from '@testing-library/react'
+import { cleanup, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   aFreeServer,
   answers,
+  commands,
   forget,
   ids,
   plannedChange,
   sentDespite,
   show,
+  withoutCli,
 } from '../testing/form-world.tsx'
 
 const diskless = {
@@ -54,6 +56,28 @@ describe('Add servers', () => {
         { node_id: ids.free, role: 'control_plane', install_disk: '/dev/sda', workload_disks: [] },
       ],
     })
+  })
+
+  test('the command names the disks and the interface', async () => {
+    answers['serverList'] = {
+      items: [
+        {
+          ...aFreeServer,
+          resources: {
+            ...aFreeServer.resources,
+            disks: [
+              ...aFreeServer.resources.disks,
+              { id: 'nvme0n1', size: 2 * 10 ** 12, content: 'empty' },
+            ],
+          },
+        },
+      ],
+    }
+    await show('grow')
+    await tick(/^free-1/)
+    expect((await commands())[0]).toBe(
+      'steelyard cluster grow web --worker free-1 --install-disk free-1=/dev/sda --workload-disk free-1=/dev/nvme0n1',
+    )
   })
 
   test('shows the last, and marked with the reason, servers on which installations failed', async () => {
@@ -107,6 +131,29 @@ describe('Remove servers', () => {
   test('asks for a server', async () => {
     await show('shrink')
     expect(await sentDespite('Choose at least one server')).toEqual([])
+  })
+})
+
+describe('Remove servers as a command', () => {
+  test('names the servers that are removed by force apart from the others', async () => {
+    await show('shrink', ids.w1)
+    await tick(/^Keep the workload disks of w-1/)
+    await tick(/^cp-2/)
+    await tick(/cp-2 by force/)
+    expect((await commands())[0]).toBe(
+      'steelyard cluster shrink web --server w-1 --force cp-2 --keep-workload-disks',
+    )
+  })
+
+  test('is left out if the workload disks of only some servers are kept', async () => {
+    await show('shrink', ids.w1, { moreWorkers: true })
+    await tick(/^w-2/)
+    expect((await commands())[0]).toBe('steelyard cluster shrink web --server w-1,w-2')
+    cleanup()
+    await show('shrink', ids.w1, { moreWorkers: true })
+    await tick(/^w-2/)
+    await tick(/^Keep the workload disks of w-1/)
+    expect(await commands()).toEqual(withoutCli)
   })
 })
 

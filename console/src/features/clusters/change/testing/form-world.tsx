@@ -2,9 +2,9 @@
  * The forms of changes in component tests: their calls are recorded and answered from `answers`.
  */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { cleanup, fireEvent, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { ClusterChangeInput, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -53,6 +53,10 @@ const cluster = {
   ],
 } as unknown as Cluster
 
+const w2 = {
+  ...member(id(5), 'w-2', 'worker'),
+  workload_disks: ['/dev/nvme1n1'],
+} as Cluster['servers'][number]
 const plan: ClusterPlan = {
   kind: 'defragment',
   checks: [],
@@ -92,7 +96,16 @@ vi.mock('../../../../lib/router.ts', () => ({ navigate: async () => undefined })
 export async function show(
   kind: ShownKind,
   server?: string,
-  given: { snapshot?: string; isForced?: boolean; takeBack?: string } = {},
+  {
+    moreWorkers = false,
+    ...given
+  }: {
+    snapshot?: string
+    isForced?: boolean
+    takeBack?: string
+    /** A second worker with a workload disk. */
+    moreWorkers?: boolean
+  } = {},
 ): Promise<void> {
   const { kindOf } = await import('../change-kinds.ts')
   const { changeForms } = await import('../change-forms.ts')
@@ -102,7 +115,7 @@ export async function show(
   render(
     <QueryClientProvider client={queryClient}>
       <Form
-        cluster={cluster}
+        cluster={moreWorkers ? { ...cluster, servers: [...cluster.servers, w2] } : cluster}
         server={server}
         {...{ snapshot: undefined, isForced: false, ...given }}
       />
@@ -134,6 +147,18 @@ export async function sentDespite(sentence: string): Promise<readonly ClusterCha
   await screen.findByText(sentence, { selector: ':not(option)' })
   return planned
 }
+
+/**
+ * The command lines of the form. The simulated document has no popovers, so that the form is told
+ * that this one has opened.
+ */
+export async function commands(): Promise<string[]> {
+  const [panel] = await screen.findAllByRole('dialog', { name: 'As a command', hidden: true })
+  fireEvent(panel!, Object.assign(new Event('toggle'), { newState: 'open' }))
+  await within(panel!).findByText(/An access token goes into/)
+  return [...panel!.querySelectorAll('code')].map((code) => code.textContent)
+}
+export const withoutCli = [expect.stringMatching(/^curl /)]
 
 /** After each test. */
 export async function forget(): Promise<void> {
