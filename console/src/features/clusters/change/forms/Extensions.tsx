@@ -35,17 +35,22 @@ const lines = (text: string): string[] =>
 
 /** Changes the extensions and kernel arguments of servers of a running cluster. */
 export default function Extensions({ cluster, server }: ChangeFormProps) {
-  const { data, error, isPending } = useQuery({
+  const { data, error, isFetched } = useQuery({
     ...query(clusterExtensions, { params: { id: cluster.id } }),
     staleTime: 30_000,
   })
-  if (isPending) return <SkeletonRows rows={6} />
+  // While a query that failed is read again, it is pending again: the form would begin anew.
+  if (!isFetched) return <SkeletonRows rows={6} />
   return (
     <Fields
+      // Once it is known what the servers have, the form begins with that.
+      key={data === undefined ? 'unknown' : 'known'}
       cluster={cluster}
       server={server}
       now={data?.items ?? []}
-      unknown={error === null ? null : reasonOf(error)}
+      unknown={
+        data !== undefined ? null : error === null ? 'they are asked again' : reasonOf(error)
+      }
     />
   )
 }

@@ -49,7 +49,9 @@ function useSnapshots({ cluster, snapshot }: Pick<ChangeFormProps, 'cluster' | '
     (a, b) => Number(b.cluster.id === cluster.id) - Number(a.cluster.id === cluster.id),
   )
   const isCut = [own.data, all.data].some((page) => page && page.total > page.items.length)
-  return { own, all, isRead: !all.isLoading && !given.isLoading, snapshots, isCut }
+  // While a query that failed is read again, it is pending again: the form would begin anew.
+  const isRead = all.isFetched && (snapshot === undefined || given.isFetched)
+  return { own, all, isRead, snapshots, isCut }
 }
 
 /** Restores a cluster from a snapshot. `snapshot`: id of the preselected snapshot. */
@@ -62,7 +64,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
   if (own.data === undefined) return <Pending of={own} rows={6} />
   // The form begins with the snapshot that the page was opened for, and with the control planes that
   // answer.
-  if (!isRead || members.isLoading) return <SkeletonRows rows={6} />
+  if (!isRead || !members.isFetched) return <SkeletonRows rows={6} />
   const free = (servers.data?.items ?? []).filter((s) => s.cluster === null)
   const controlPlanes = cluster.servers.filter((s) => s.role === 'control_plane')
   const silent = new Set(

@@ -36,8 +36,9 @@ const read = ({ version, drain, accept_removed_apis, ...snapshot }: Typed) =>
 /** Upgrades the Kubernetes of a cluster. The next allowed version is filled in. */
 export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
   const stores = useStores()
-  const { data, isPending } = useQuery(healthOf(cluster.id))
-  if (isPending) return <SkeletonRows rows={5} />
+  const { data, isFetched } = useQuery(healthOf(cluster.id))
+  // While a query that failed is read again, it is pending again: the form would begin anew.
+  if (!isFetched) return <SkeletonRows rows={5} />
   const known = data?.versions.kubernetes
   const hint =
     known === undefined

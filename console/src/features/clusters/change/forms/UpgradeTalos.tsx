@@ -37,8 +37,9 @@ const read = ({ version, canary, stage, ...snapshot }: Typed) =>
 export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
   const servers = useServerOptions(cluster)
   const stores = useStores()
-  const { data, isPending } = useQuery(healthOf(cluster.id))
-  if (isPending) return <SkeletonRows rows={5} />
+  const { data, isFetched } = useQuery(healthOf(cluster.id))
+  // While a query that failed is read again, it is pending again: the form would begin anew.
+  if (!isFetched) return <SkeletonRows rows={5} />
   const known = data?.versions.talos
   const hint =
     known === undefined

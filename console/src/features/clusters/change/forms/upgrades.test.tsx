@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
 
 afterEach(forget)
@@ -44,6 +44,21 @@ describe('Upgrade Talos', () => {
     expect(await plannedChange()).toEqual({ ...change, snapshot: true, store_id: offsite!.id })
     await userEvent.click(screen.getByRole('checkbox', { name: 'Take a snapshot first' }))
     expect(await plannedChange()).toEqual({ ...change, snapshot: false })
+  })
+
+  test('keeps what was typed while a read that failed is repeated', async () => {
+    answers['clusterHealth'] = () => {
+      throw new Error('The cluster does not answer')
+    }
+    await show('upgradeTalos')
+    await userEvent.type(await screen.findByLabelText('Talos version'), 'v1.13.9')
+    answers['clusterHealth'] = () => new Promise(() => undefined)
+    const { queryClient } = await import('../../../../api/query.ts')
+    void queryClient.invalidateQueries()
+    await vi.waitUntil(() => queryClient.isFetching() > 0)
+    // Lets the form be rendered with the new state.
+    await userEvent.keyboard('{Shift}')
+    expect(screen.getByLabelText<HTMLInputElement>('Talos version').value).toBe('v1.13.9')
   })
 
   test('asks for a version if there is no newer one, and refuses a text that is none', async () => {
