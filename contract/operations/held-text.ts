@@ -1,7 +1,7 @@
-/** Apart from `restoration.ts`, which every page of the console loads. */
-import { operationTitle } from './operations.ts'
-import type { HeldCluster } from './restoration.ts'
-import { counted, someOf } from './words.ts'
+/** Apart from `contract/restoration.ts`, which every page of the console loads. */
+import { operationTitle } from '../operations.ts'
+import type { HeldCluster } from '../restoration.ts'
+import { counted, someOf } from '../words.ts'
 
 /**
  * Text for a cluster on hold after a restore: the state of its servers, and the operations that

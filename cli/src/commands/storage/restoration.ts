@@ -1,5 +1,5 @@
 /** What is held after a restore, or after the database went back in time by itself. */
-import { heldText } from '#contract/held-text.ts'
+import { heldText } from '#contract/operations/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
 import { operationTitle } from '#contract/operations.ts'
 import { canResumeCluster, restorationGet } from '#contract/restoration.ts'

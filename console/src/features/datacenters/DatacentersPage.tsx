@@ -144,7 +144,8 @@ const tableColumns = (most: number) =>
       numeric: true,
       width: 90,
       from: 'md',
-      cell: (d) => linked(d.clusters, paths.clusters({ datacenter: d.code }), `clusters of ${d.code}`),
+      cell: (d) =>
+        linked(d.clusters, paths.clusters({ datacenter: d.code }), `clusters of ${d.code}`),
     },
     subnets: {
       numeric: true,

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { heldText } from '#contract/held-text.ts'
+import { heldText } from '#contract/operations/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
 import {

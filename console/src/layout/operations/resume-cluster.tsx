@@ -1,4 +1,4 @@
-import { heldText } from '#contract/held-text.ts'
+import { heldText } from '#contract/operations/held-text.ts'
 import type { Answer } from '#contract/operation.ts'
 import { clusterResume, type HeldCluster, restorationGet } from '#contract/restoration.ts'
 import { call } from '../../api/client.ts'

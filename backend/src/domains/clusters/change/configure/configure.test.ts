@@ -5,7 +5,7 @@ import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { type Server, serverConfig, serverRemove, serverRows } from '#contract/servers/servers.ts'
+import { type Server, serverRows } from '#contract/servers/servers.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { connectSecure } from '#talos/client/connect.ts'
@@ -238,39 +238,6 @@ describe('trouble', () => {
     for (const { id: server } of nodes) expect((await world.server(server)).operation_id).toBeNull()
     expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
   })
-})
-
-test('a cancel before anything is sent to a server leaves its former configuration the wanted one', async () => {
-  const [first, second, , worker] = nodes as [Server, Server, Server, Server]
-  const wanted = async () => (await admin.call(serverConfig, { params: { id: first.id } })).text
-  const before = await wanted()
-  const patch = patchNamed('panic', sysctl('vm.swappiness', '71'))
-  const change = configureWith([patch], { node_ids: [worker.id, first.id] })
-  const held = holdAt(`configure/${worker.id}`, 'before')
-  const { id } = await world.change(cluster.id, change)
-  await held.reached()
-  await addFault(world.machine(second), {
-    kind: 'component-fails',
-    component: 'kube-scheduler',
-    config: 'machine:',
-  })
-  await world.until(
-    async () => world.machine(second).staticPods.get('kube-scheduler')?.isCrashing,
-    (is) => is === true,
-  )
-  held.release()
-  const why = `${first.name} is changed as soon as the other control planes are well. `
-  await world.until(
-    () => world.operation(id),
-    ({ steps }) =>
-      steps.some((s) => s.key === `configure/${first.id}` && s.reason?.startsWith(why) === true),
-  )
-  expect(await wanted()).toContain('vm.swappiness: "71"')
-  await admin.call(operationCancel, { params: { id } })
-  expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
-  await clearFaults(world.machine(second))
-  expect(await wanted()).toBe(before)
-  expect(configOf(worker)).toContain('vm.swappiness: "71"')
 })
 
 describe('a component of a control plane does not come back', () => {
@@ -525,38 +492,4 @@ test('a server that falls silent after a change names it in every sentence', asy
   const back = await planOf({ kind: 'configure', take_back: id })
   expect(back.checks.find((c) => c.check === 'reachable')).toMatchObject({ ok: true })
   expect(back.warnings.join()).toContain(`${worker.name} does not answer and keeps the change`)
-})
-
-test('a change goes on without a server that is removed by force meanwhile', async () => {
-  const [gone, next] = [nodes[4]!, nodes[0]!]
-  await addFault(world.machine(gone), { kind: 'component-fails', component: 'kubelet' })
-  world.machine(gone).restartKubelet?.()
-  await expect.poll(() => world.machine(gone).nodeReady).toBe(false)
-  const patch = patchNamed('gone', sysctl('vm.swappiness', '78'))
-  const { id } = await world.change(
-    cluster.id,
-    configureWith([patch], { node_ids: [gone.id, next.id] }),
-  )
-  const key = `node-ready/${gone.id}`
-  await world.until(
-    () => world.operation(id),
-    ({ steps }) => steps.some((s) => s.key === key && s.status === 'waiting'),
-  )
-  await world.machine(gone).lifecycle.powerOff()
-  await world.until(
-    () => world.server(gone.id),
-    (s) => s.talos.reachable === false,
-  )
-  const forced = await admin.call(serverRemove, {
-    params: { id: gone.id },
-    query: { force: 'true' },
-  })
-  expect(forced.problem).toBeUndefined()
-  const ended = await world.ended(id)
-  expect(ended).toMatchObject({ status: 'done' })
-  expect(ended.steps.find((s) => s.key === key)).toMatchObject({
-    status: 'skipped',
-    reason: `${gone.name} has left the cluster`,
-  })
-  expect(configOf(next)).toContain('vm.swappiness: "78"')
 })

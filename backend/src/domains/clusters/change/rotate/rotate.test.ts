@@ -1,6 +1,4 @@
 /** Rotations on simulated servers, which verify certificates as Talos and Kubernetes do. */
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
@@ -13,49 +11,23 @@ import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { readTalosconfig } from '#talos/access/access.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
-import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { longTests, spread } from '../../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { kubernetes } from '../../../../kubernetes/client.ts'
 import { sharedReader } from '../../../../testing/reader.ts'
-import { openEscrow } from '../../../../testing/escrow.ts'
-import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../../parts.ts'
 import { certificateQueue } from '../../parts.ts'
 import { effectsOf } from '../../testing/effects.ts'
+import { type Escrowed, escrowedOf } from '../../testing/escrowed.ts'
 import { listedFindings } from '../../../../testing/overview.ts'
 
 const world = await clusterWorld({ servers: longTests ? 25 : 12 })
 const { admin, backend } = world
 const hourMs = 3_600_000
-
-interface Escrowed {
-  readonly bundle: SecretsBundle
-  readonly rotation: SecretsBundle | null
-  readonly former: SecretsBundle[]
-}
-
-/** The cluster's secrets as an operator reads them from the escrow file. */
-async function escrowed(clusterId: string): Promise<Escrowed> {
-  const file = readFileSync(path.join(backend.config.dataFolder, 'escrow', `${clusterId}.bin`))
-  const { bytes } = openEscrow(await readKeyFile(backend.config.keyFile), file)
-  const {
-    bundle,
-    rotation,
-    former = [],
-  } = JSON.parse(bytes.toString('utf8')) as {
-    bundle: string
-    rotation?: { bundle: string }
-    former?: { bundle: string }[]
-  }
-  return {
-    bundle: readSecrets(bundle),
-    rotation: rotation ? readSecrets(rotation.bundle) : null,
-    former: former.map((one) => readSecrets(one.bundle)),
-  }
-}
+const escrowed = escrowedOf(backend)
 
 const talosAdmin = (bundle: SecretsBundle) =>
   mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now: new Date() })
