@@ -243,12 +243,11 @@ export function composing(
     factsOf,
     hold,
     refusedInsteadOf,
-    /**
-     * Whether this is the configuration with the stored layers. Otherwise an operation has prepared
-     * it, and sends it.
-     */
-    isOfLayers: async (clusterId: string, nodeId: string, yaml: string): Promise<boolean> =>
-      (await renderNow(db, clusterId, nodeId))?.yaml === yaml,
+    /** Whether this is the configuration with the stored layers. Otherwise an operation made it. */
+    isOfLayers: async (clusterId: string, nodeId: string, yaml: string): Promise<boolean> => {
+      const rendered = await renderNow(db, clusterId, nodeId)
+      return rendered === null || rendered.yaml === yaml
+    },
     /**
      * The base of a server's layers. `isReal`: generated for the server's cluster and not a
      * placeholder.

@@ -54,12 +54,27 @@ class OtherImages extends Error {
 
 export function configuring(
   { db, record, servers, clusters, read }: ConfigurationParts,
-  { kept, renderAgain, isOfLayers }: Pick<Core, 'kept' | 'renderAgain' | 'isOfLayers'>,
+  {
+    kept,
+    renderAgain,
+    prepare,
+    isOfLayers,
+  }: Pick<Core, 'kept' | 'renderAgain' | 'prepare' | 'isOfLayers'>,
   drifts: Pick<Drifts, 'look'>,
   { movedBy }: Pick<EffectsOfChanges, 'movedBy'>,
   trials: Trials,
   restarts: Restarts,
 ): (job: Job) => Promise<Outcome> {
+  /**
+   * Makes the configuration with the saved patches the wanted one, after an operation that has ended
+   * without saving its own. Does nothing while another operation holds the server.
+   */
+  const takeBack = (job: Job, nodeId: string, clusterId: string): Promise<void> =>
+    job.fence.write(async (tx) => {
+      const { cluster_id, operation_id } = await servers.locked(tx, nodeId)
+      if (cluster_id === clusterId && operation_id === null) await prepare(tx, clusterId, nodeId)
+    })
+
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
       // The server was removed meanwhile.
@@ -71,8 +86,10 @@ export function configuring(
     const trial = await trials.running(server.id)
     if (trial) {
       if (isFollowedByOperation(trial, server)) return { againMs: operationMs }
-      const { kind } = await trials.advance(job, server, trial)
+      const isSaved = trial.attempt === patchesAttempt
+      const { kind } = await (isSaved ? trials.advance : trials.giveUp)(job, server, trial)
       if (kind === 'trying') return { againMs: lookMs }
+      if (!isSaved) await takeBack(job, server.id, cluster.id)
       // Another configuration may have been saved meanwhile.
       const newest = await kept.state(db, cluster.id, server.id)
       return newest?.held_at ? undefined : { againMs: 0 }
@@ -82,13 +99,12 @@ export function configuring(
     if (configs === null || !keys) return undefined
     const { yaml, generation, held_at } = configs.newest
     if (await trials.wasUndone(server.id, patchesAttempt, yaml)) return undefined
-    // What an operation has prepared, the operation sends, with its own attempt and its own drain.
-    if (
-      server.operation_id !== null &&
-      held_at === null &&
-      !(await isOfLayers(cluster.id, server.id, yaml))
-    )
-      return { againMs: operationMs }
+    // What an operation has prepared, only the operation sends, with its own attempt and drain.
+    if (held_at === null && !(await isOfLayers(cluster.id, server.id, yaml))) {
+      if (server.operation_id !== null) return { againMs: operationMs }
+      await takeBack(job, server.id, cluster.id)
+      return { againMs: 0 }
+    }
     const tell = (
       result: 'ok' | 'invalid' | 'config_drifted',
       after: object,

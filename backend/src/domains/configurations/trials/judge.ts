@@ -76,6 +76,10 @@ export const isWaitedFor = ({ lasts_ms }: Pick<Trial, 'lasts_ms'>, elapsedMs: nu
 export const checkingSentence = (name: string): string =>
   `Steelyard checks whether ${name} has received the change`
 
+/** The sentence of a trial whose operation has ended first. */
+export const givenUpSentence = (name: string): string =>
+  `The operation that changed the network of ${name} has ended before the change was confirmed, so ${name} keeps its former configuration`
+
 /** The sentence of a trial that was not confirmed in time. */
 export const undoneSentence = (lastsMs: number): string =>
   `The server did not answer within ${Math.round(lastsMs / 1000)} s with the change, so Talos has undone it`
@@ -141,7 +145,7 @@ export function nextOf(trial: Trial, name: string, sight: Sight, now: number): A
       return sight.active === 'trial' ? { act: 'confirm' } : { act: 'drop' }
     case 'undoing':
       if (sight === null)
-        return wait(`${name} has refused its change for good, and does not answer now`)
+        return wait(`${name} gets its former configuration again as soon as it answers`)
       return sight.active === 'trial' ? { act: 'undo' } : { act: 'end', reason: trial.reason! }
     default:
       return { act: 'end', reason: trial.reason! }

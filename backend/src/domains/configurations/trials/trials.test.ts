@@ -1,4 +1,5 @@
 /** Changes of a server's network on trial: confirmed, undone, and followed up after a crash. */
+import { createHash, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
@@ -11,7 +12,7 @@ import { system } from '../../../http/caller.ts'
 import type { Reader } from '../../../reading/reader.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
-import { patchesAttempt, type Trial } from './judge.ts'
+import { givenUpSentence, patchesAttempt, type Trial } from './judge.ts'
 import * as store from './store.ts'
 
 /** What happens before the reading thread composes a configuration. */
@@ -214,6 +215,62 @@ test('a trial of a server that was released counts no more', async () => {
     [[controlPlane.name], 'trying'],
     [[], undefined],
   ])
+})
+
+/** As if an operation had prepared this, and had failed during the trial. */
+const failedOperation = `${randomUUID()}/1`
+const keptAs = async () =>
+  (await backend.domains.configurations.kept.newest(backend.platform.db, cluster.id, worker.id))!
+const settledAs = (yaml: string) =>
+  world.until(keptAs, (newest) => newest.yaml === yaml && newest.held_at !== null)
+
+test('a change of an operation that has failed is not sent again by itself when its server is back', async () => {
+  const { db, engine } = backend.platform
+  const { configurations } = backend.domains
+  const [before, { yaml }] = [stored(), await keptAs()]
+  const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+  const began = new Date(backend.clock.now() - 1_200_000)
+  await inTransaction(db, async (tx) => {
+    const patches = [{ name: 'failed', body: rule('failed'), weight: 500, labels: {} }]
+    const made = await configurations.prepare(tx, cluster.id, worker.id, { patches, remove: [] })
+    const { generation } = (await configurations.kept.newest(tx, cluster.id, worker.id))!
+    await store.begin(tx, {
+      ...trialOfControlPlane(0),
+      node_id: worker.id,
+      generation,
+      hash: digest(made!.yaml),
+      former_hash: digest(before),
+      attempt: failedOperation,
+      address: machine().plan.address,
+      began_at: began,
+      answered_at: began,
+    })
+    await engine.wake(tx, configuringQueue, worker.id)
+  })
+  await settledAs(yaml)
+  expect(stored()).toBe(before)
+  expect(await store.trialOf(db, worker.id)).toBeUndefined()
+})
+
+test('a change of an operation that has failed is not confirmed', async () => {
+  const { db } = backend.platform
+  const [before, { yaml }] = [stored(), await keptAs()]
+  await below('given-up', rule('given-up'))
+  await onTrial()
+  await inTransaction(db, async (tx) => {
+    const set = { patches: [], remove: ['given-up'] }
+    const by = { by: null, appliedSet: null, links: new Map() }
+    await backend.domains.patches.save(tx, worker.id, set, by)
+    await tx
+      .updateTable('configuration_trial')
+      .set({ attempt: failedOperation })
+      .where('node_id', '=', worker.id)
+      .execute()
+  })
+  await settledAs(yaml)
+  expect([stored(), machine().config!.text]).toEqual([before, before])
+  expect((await events()).map((e) => e.message).join()).toContain(givenUpSentence(worker.name))
+  expect(await world.server(worker.id)).toMatchObject({ drift: null, trial: null })
 })
 
 longTest('an operation on a server waits for the trial of its saved patch', async () => {

@@ -18,6 +18,7 @@ import type { ServerFacts } from '../../servers/api.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import {
   checkingSentence,
+  givenUpSentence,
   isWaitedFor,
   nextOf,
   patchesAttempt,
@@ -360,6 +361,12 @@ export function trials(
     }
   }
 
+  const follow = async (job: Job, server: ServerFacts, trial: Trial): Promise<TrialResult> =>
+    (await claiming(server.id, () => advance(job, server, trial))) ?? {
+      kind: 'trying',
+      reason: `The trial of ${server.name} is followed by another process`,
+    }
+
   return {
     /** The trial of a server that has not ended. */
     running: async (nodeId: string): Promise<Trial | null> => {
@@ -418,10 +425,20 @@ export function trials(
     },
 
     /** Takes the next step of a trial. */
-    advance: async (job: Job, server: ServerFacts, trial: Trial): Promise<TrialResult> =>
-      (await claiming(server.id, () => advance(job, server, trial))) ?? {
-        kind: 'trying',
-        reason: `The trial of ${server.name} is followed by another process`,
-      },
+    advance: follow,
+
+    /**
+     * Takes the next step of a trial whose operation has ended: nobody has saved the change, so it is
+     * not confirmed any more.
+     */
+    giveUp: async (job: Job, server: ServerFacts, trial: Trial): Promise<TrialResult> => {
+      if (trial.phase !== 'trying') return follow(job, server, trial)
+      // The call that began the trial may still arrive.
+      if (trial.answered_at === null && job.elapsedMs(trial.began_at) < tryDeadlineMs)
+        return { kind: 'trying', reason: checkingSentence(server.name) }
+      const given = { phase: 'undoing', reason: givenUpSentence(server.name) } as const
+      await job.fence.write((tx) => store.update(tx, server.id, given))
+      return follow(job, server, { ...trial, ...given })
+    },
   }
 }
