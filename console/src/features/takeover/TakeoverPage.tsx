@@ -11,7 +11,7 @@ import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
-import { cliOf, curlOf } from '../../lib/shell.ts'
+import { cliOf } from '../../lib/shell.ts'
 import { navigate } from '../../lib/router.ts'
 import { both, confirm } from '../../ui/actions.ts'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
@@ -28,6 +28,7 @@ import { ProofFields } from './ProofFields.tsx'
 import {
   blank,
   type Body,
+  previewCommand,
   readForm,
   replacedSentence,
   replacing,
@@ -178,7 +179,7 @@ function TakeoverForm({
                   datacenter: site?.code,
                   name: typed.name === '' ? null : typed.name,
                 })}
-                api={`jq -n --rawfile file ${file} '{${typed.kind}: $file, addresses: ${JSON.stringify(read.ok ? read.body.addresses : [])}, datacenter_id: "${typed.datacenter_id}"}' |\n${curlOf(clusterImportPreview, {}, undefined)} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`}
+                api={read.ok ? previewCommand(read.body) : ''}
               />
             </div>
           </Form>

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   blank,
+  previewCommand,
   readForm,
   readProof,
   replacedSentence,
@@ -97,4 +98,24 @@ test('a takeover replaces only what was chosen, and says what is lost', () => {
   expect(replacedSentence(['operator_binding'])).toBe(
     'Its role binding of operators is deleted and made anew. Whoever has access by the present binding loses it.',
   )
+})
+
+test('the curl command has the name and the kubeconfig of the form, and no secret', () => {
+  vi.stubGlobal('location', { origin: 'https://steelyard.example' })
+  const read = readForm({
+    ...blank,
+    kind: 'talosconfig',
+    talosconfig: 'the key',
+    kubeconfig: 'the token',
+    addresses: '10.0.0.1',
+    datacenter_id: datacenterId,
+    name: "shop's",
+  })
+  if (!read.ok) throw new Error('The form is valid')
+  const command = previewCommand(read.body)
+  expect(command.split('\n', 1)[0]).toBe(
+    `jq -n --rawfile file talosconfig --rawfile kubeconfig kubeconfig --argjson rest '{"name":"shop'\\''s","addresses":["10.0.0.1"],"datacenter_id":"${datacenterId}"}' '$rest + {talosconfig: $file, kubeconfig: $kubeconfig}' |`,
+  )
+  expect(command).toContain('/v1/')
+  expect(command).not.toMatch(/the key|the token/)
 })

@@ -2,7 +2,8 @@
 import type { Read } from '../../lib/fields.ts'
 import { objectWords, type ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { Asked } from '#contract/operation.ts'
-import type { clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
+import { clusterImportPreview, type Takeover } from '#contract/clusters/takeover.ts'
+import { curlOf, quoted } from '../../lib/shell.ts'
 
 export type ProofKind = 'secrets' | 'talosconfig'
 
@@ -65,6 +66,21 @@ export function readForm(typed: Typed): Read<Body> {
       datacenter_id: typed.datacenter_id,
     },
   }
+}
+
+/** The curl command of the form. The files with secrets are read from the disk. */
+export function previewCommand({
+  secrets,
+  talosconfig: _config,
+  kubeconfig,
+  ...rest
+}: Body): string {
+  const [kind, file] =
+    secrets === undefined ? ['talosconfig', 'talosconfig'] : ['secrets', 'secrets.yaml']
+  const isWhole = kubeconfig !== undefined
+  const files = [`--rawfile file ${file}`, ...(isWhole ? ['--rawfile kubeconfig kubeconfig'] : [])]
+  const fields = [`${kind}: $file`, ...(isWhole ? ['kubeconfig: $kubeconfig'] : [])].join(', ')
+  return `jq -n ${files.join(' ')} --argjson rest ${quoted(JSON.stringify(rest))} '$rest + {${fields}}' |\n${curlOf(clusterImportPreview, {}, undefined)} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`
 }
 
 /**
