@@ -211,7 +211,7 @@ test('a rule about servers or clusters is also about servers that fell silent to
   expect(told({}, [ofWeb, silenceOf({ object: { id: silent[1]!.id } })])).toBe(false)
 })
 
-test('what a clock that is ahead has found is told at once', () => {
+test('a finding of a clock that is ahead is told at once', () => {
   const channel = channelOf()
   channel.at(0, [findingOf({ began_at: time(2 * hour), begins: [time(2 * hour)] })], {
     rules: [ruleOf({ wait_minutes: 10 })],

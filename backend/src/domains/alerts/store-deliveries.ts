@@ -186,7 +186,7 @@ export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], a
     on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, ended_at = null`.execute(
     tx,
   )
-/** What the finding says is new: every channel is told again. */
+/** Makes every channel hear of an open finding again. */
 export const tellAgain = (tx: Tx, findingId: string, at: Date) =>
   tx
     .updateTable('alert')

@@ -102,7 +102,7 @@ test('what comes and goes is one finding that counts how often it began within a
   await mend([id])
 })
 
-test('nobody takes care any more of what comes back after its end was told', async () => {
+test('a finding that comes back after its end was told is no longer acknowledged', async () => {
   const id = await add('comes-back')
   const acknowledged = async () => (await of(id))[0]!.acknowledged
   await silence([id])
@@ -119,7 +119,7 @@ test('nobody takes care any more of what comes back after its end was told', asy
   await mend([id])
 })
 
-test('many more servers that fall silent beside an old silence are told and acknowledged anew', async () => {
+test('servers that fall silent long after others begin their common finding anew', async () => {
   const { id: datacenter_id } = await db
     .insertInto('datacenter')
     .values({
@@ -153,7 +153,7 @@ test('many more servers that fall silent beside an old silence are told and ackn
     { ...params, acknowledged: null, count: 2, since: at, affected: { count: 11 } },
   ])
   expect((await of(datacenter_id))[0]!.reason).toMatch(
-    /^10 servers fell silent together at .* UTC, and 1 more is silent since before: /,
+    /^10 servers fell silent together at .* UTC, and 1 more has been silent for longer: /,
   )
   // It is the same wave from now on.
   await operator.call(findingAcknowledge, { params, body: {} })

@@ -159,7 +159,7 @@ function judgeGroup(place: Place, group: readonly Silent[], answering: number): 
   const who =
     group.length === 1
       ? `1 server is silent of those that fell silent together at ${at}`
-      : `${counted(wave.length, 'server')} fell silent together at ${at}${earlier === 0 ? '' : `, and ${count(earlier)} more ${earlier === 1 ? 'is' : 'are'} silent since before`}`
+      : `${counted(wave.length, 'server')} fell silent together at ${at}${earlier === 0 ? '' : `, and ${count(earlier)} more ${earlier === 1 ? 'has' : 'have'} been silent for longer`}`
   return {
     kind: 'datacenter_silent',
     object: { kind: 'datacenter', id: place.id, name: place.code },

@@ -81,7 +81,7 @@ test('servers that fall silent long after others of their datacenter are told ap
     [
       'datacenter_silent',
       'DE-FRA-1',
-      '5 servers fell silent together at 23:10 UTC, and 1 more is silent since before: of 1 cluster; 2 other servers there answer.',
+      '5 servers fell silent together at 23:10 UTC, and 1 more has been silent for longer: of 1 cluster; 2 other servers there answer.',
     ],
   ])
   expect(found[0]!.affected).toHaveLength(6)

@@ -63,7 +63,7 @@ const timeOf = (now: number, open: readonly Open[]): number =>
     return at - now > mostAheadMs ? latest : Math.max(latest, at)
   }, now)
 
-/** Nobody takes care of what has begun anew. */
+/** The acknowledgement of a finding that begins anew, which nobody has seen yet. */
 const notAcknowledged = {
   acknowledged_at: null,
   acknowledged_by: null,
@@ -226,7 +226,7 @@ export function judging(parts: FindingParts) {
       const isOver = endTold(ended.ended_at!, ended.begins).getTime() <= now
       await store.update(tx, ended.id, {
         ...columns,
-        // Who was told that it has ended takes care of it no longer.
+        // Its end was told, so whoever acknowledged it may not look at it any more.
         ...(isOver && notAcknowledged),
         reason,
         since,

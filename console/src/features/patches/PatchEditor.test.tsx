@@ -54,22 +54,32 @@ const patch = {
   body: 'machine: { sysctls: { a: "1" } }',
   read_only: false,
   version: 1,
-} as unknown as Patch
+} as Patch
 const server = {
   id: 'n1',
   name: 'amber-1',
+  status: 'maintenance',
   cluster: null,
   talos: { version: null, installed: null },
-} as unknown as PatchedServer
-const shared = {
+} as PatchedServer
+const at = '2026-11-20T08:00:00.000Z'
+const shared: SharedPatch = {
   id: 's1',
   name: 'sysctls',
   weight: 100,
   body: patch.body,
+  variables: [],
   targets: { labels: [], cluster_ids: [], roles: [], node_ids: [] },
+  revision: 1,
+  servers: { targets: 0, current: 0, behind: 0 },
+  last_roll_out: null,
   last_operation: null,
+  created_by: 'ada@example.com',
+  updated_by: 'ada@example.com',
+  created_at: at,
+  updated_at: at,
   version: 1,
-} as unknown as SharedPatch
+}
 const theirs = { body: 'machine: { sysctls: { a: "2" } }', version: 2 }
 
 const showOne = (opened: Patch) =>

@@ -6,7 +6,7 @@ import type { ComponentProps } from 'react'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Operation } from '#contract/operation.ts'
 import type { Operation as Operations } from '#contract/operations.ts'
-import { type BulkActKind, type BulkPlan, bulkStep } from '#contract/servers/bulk.ts'
+import { type BulkActKind, bulkStep } from '#contract/servers/bulk.ts'
 import { queryClient } from '../../../api/query.ts'
 import { DialogContext } from '../../../ui/overlay/dialogs.ts'
 import BulkServers from './BulkServers.tsx'
@@ -26,24 +26,23 @@ vi.mock('../../../api/session.ts', () => ({
 }))
 vi.mock('../../../lib/router.ts', () => ({ navigate: async () => undefined }))
 
-const planned = (kind: 'reset' | 'reboot') =>
-  ({
-    act: { kind },
-    items: [
-      {
-        id: 'n1',
-        name: 'amber-1',
-        cluster: null,
-        ok: true,
-        warnings: [],
-        disks: [],
-        commitment: null,
-      },
-    ],
-    refused: 0,
-    warnings: [],
-    expected: null,
-  }) as unknown as BulkPlan
+const planned = (kind: 'reset' | 'reboot') => ({
+  act: { kind },
+  items: [
+    {
+      id: 'n1',
+      name: 'amber-1',
+      cluster: null,
+      ok: true,
+      warnings: [],
+      disks: [],
+      commitment: null,
+    },
+  ],
+  refused: 0,
+  warnings: [],
+  expected: null,
+})
 const show = async (kind: 'reset' | 'reboot', props: ComponentProps<typeof BulkServers>) => {
   api.plan = planned(kind)
   await act(async () =>
@@ -57,7 +56,7 @@ const show = async (kind: 'reset' | 'reboot', props: ComponentProps<typeof BulkS
   )
 }
 const failed = (kind: BulkActKind) => ({
-  failed: { id: 'o1', steps: [{ key: bulkStep(kind, 'n1') }] as unknown as Operations['steps'] },
+  failed: { id: 'o1', steps: [{ key: bulkStep(kind, 'n1') }] as Operations['steps'] },
 })
 const keep = () => screen.getByRole<HTMLInputElement>('checkbox', { name: /^Keep the content/ })
 
