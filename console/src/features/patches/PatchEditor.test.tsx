@@ -26,6 +26,8 @@ vi.mock('../../api/client.ts', async () => ({
   ...(await import('../../api/http.ts')),
   call: async ({ name }: Operation, { body }: Asked, options: { version?: number } = {}) => {
     if (name === 'patchGet' || name === 'sharedPatchGet') return api.newest
+    // Asked 350 ms after typing: on a slow computer, before the test overwrites.
+    if (name === 'patchPreview') throw new CallError('No preview', { status: 503 })
     if (name !== 'patchUpdate' && name !== 'sharedPatchUpdate') return { items: [], total: 0 }
     api.updates.push({ body, version: options.version })
     if (options.version === 1) throw new CallError('It has changed', { status: 412 })
