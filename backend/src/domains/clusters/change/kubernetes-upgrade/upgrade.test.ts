@@ -227,6 +227,8 @@ let stopped: string
 
 test('a missing image stops the upgrade before anything changes', async () => {
   const before = nodes.map(imagesAt)
+  // The tests above may have pulled it.
+  world.machine(worker).images.clear()
   await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
   const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
   stopped = id
