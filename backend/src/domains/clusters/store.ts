@@ -81,14 +81,24 @@ export async function isNameTaken(on: On, name: string): Promise<boolean> {
   )
 }
 
-/** Endpoints of the other clusters of a datacenter. */
-export const endpoints = (on: On, datacenterId: string) =>
-  on
+/**
+ * The endpoints of a datacenter's clusters that are virtual IPs. A cluster has two while its endpoint
+ * changes.
+ */
+export async function virtualEndpoints(on: On, datacenterId: string) {
+  const rows = await on
     .selectFrom('cluster')
-    .select(['id', 'name', 'endpoint', 'virtual_ip'])
+    .select(['id', 'name', 'endpoint', 'virtual_ip', 'other_endpoint', 'other_virtual_ip'])
     .where('datacenter_id', '=', datacenterId)
     .where('deleted_at', 'is', null)
     .execute()
+  return rows.flatMap(({ id, name, ...row }) =>
+    [
+      row.virtual_ip ? row.endpoint : null,
+      row.other_virtual_ip ? row.other_endpoint : null,
+    ].flatMap((endpoint) => (endpoint === null ? [] : { id, name, endpoint })),
+  )
+}
 
 /** Clusters with this endpoint, a URL. */
 export const withEndpoint = (on: On, endpoint: string) =>

@@ -371,6 +371,31 @@ longTest(
       endpoint: 'https://kube.example.com:6443',
       status: 'ready',
     })
+    // Steelyard's own advice: the virtual IP comes with a patch, and the endpoint follows.
+    const virtual = addressOf(nodes[0]!).replace(/\d+$/, '77')
+    const link = nodes[0]!.resources.interfaces.find((one) => one.link_state)!.id
+    await admin.call(patchCreate, {
+      params: { id: nodes[0]!.id },
+      body: {
+        name: 'virtual-ip',
+        body: `apiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: ${virtual}\nlink: ${link}\n`,
+      },
+    })
+    await world.until(
+      () => held(addressOf(nodes[0]!), keys),
+      (yaml) => yaml.includes(virtual),
+    )
+    const toVirtual = { ...change, endpoint: virtual }
+    const moved = await world.change(taken.id, toVirtual)
+    expect(await world.ended(moved.id)).toMatchObject({ status: 'done', reason: null })
+    expect((await admin.call(clusterGet, { params })).answer).toMatchObject({
+      endpoint: `https://${virtual}:6443`,
+      virtual_ip: true,
+    })
+    const again = (await admin.call(clusterPlan, { params, body: { change: toVirtual } })).answer!
+    expect(again.checks.find((c) => !c.ok)?.message).toBe(
+      `The endpoint is https://${virtual}:6443 already`,
+    )
   },
 )
 

@@ -1,10 +1,13 @@
 /**
  * A change of the endpoint of the Kubernetes API, on a cluster of a control plane and a worker.
  */
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
-import { addFault } from '#simulator/src/machine/trouble.ts'
+import { operationCancel } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 3, seed: 'endpoint' })
@@ -45,6 +48,20 @@ test('an endpoint that is in use, belongs to another server or is unchanged is r
   expect(await refusal(to('nothing.invalid'))).toMatch(
     /^nothing\.invalid does not lead to the control planes: /,
   )
+  const reach = async (more: object) =>
+    (await planOf(to('198.51.100.200', { virtual_ip: true, ...more }))).checks.find(
+      (c) => c.check === 'reach',
+    )
+  expect(await reach({})).toMatchObject({
+    ok: false,
+    message: expect.stringMatching(
+      /^Steelyard cannot check whether 198\.51\.100\.200 is free: /,
+    ) as string,
+  })
+  expect(await reach({ accept_unchecked: true })).toMatchObject({
+    ok: true,
+    message: expect.stringMatching(/^Not checked: /) as string,
+  })
 })
 
 test('both endpoints are valid until every server uses the new one, then the old one is removed from the certificates; no server restarts', async () => {
@@ -80,4 +97,39 @@ test('both endpoints are valid until every server uses the new one, then the old
   }
   expect(await kubeconfig()).toContain(`https://${virtual}:6443`)
   expect(nodes.map(boots)).toEqual(started)
+}, 600_000)
+
+test('whether the endpoint is a virtual IP is not changed alone', async () => {
+  expect(await refusal(to(virtual))).toBe(
+    `The endpoint is https://${virtual}:6443 already, as a virtual IP of the control planes. An endpoint can't be both at once: change to another one first`,
+  )
+})
+
+test('an interrupted change to a virtual IP, which a control plane holds already, can be finished', async () => {
+  const second = virtual.replace(/\d+$/, '201')
+  const change = to(second, { virtual_ip: true })
+  const [controlPlane, worker] = nodes as [Server, Server]
+  await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
+  world.machine(worker).restartKubelet?.()
+  await expect.poll(() => world.machine(worker).nodeReady).toBe(false)
+  const { id } = await world.change(cluster.id, change)
+  await world.until(
+    () => world.operation(id),
+    ({ steps }) => steps.some((s) => s.key === `node-ready/${worker.id}` && s.status === 'waiting'),
+  )
+  await admin.call(operationCancel, { params: { id } })
+  await clearFaults(world.machine(worker))
+  expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+  // A machine reports the virtual IP that it holds among its addresses.
+  await sql`update server set hardware = jsonb_insert(hardware::jsonb, '{links,0,addresses,0}', to_jsonb(${`${second}/8`}::text)) where id = ${controlPlane.id}`.execute(
+    world.backend.platform.db,
+  )
+  await expect.poll(() => world.machine(worker).nodeReady).toBe(true)
+  expect((await planOf(change)).checks.filter((c) => !c.ok)).toEqual([])
+  const again = await world.change(cluster.id, change)
+  expect(await world.ended(again.id)).toMatchObject({ status: 'done', reason: null })
+  expect(await world.recovered(cluster.id)).toMatchObject({
+    endpoint: `https://${second}:6443`,
+    virtual_ip: true,
+  })
 }, 600_000)

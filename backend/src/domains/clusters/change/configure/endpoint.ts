@@ -61,9 +61,7 @@ async function addressCheck(
   const others =
     row.datacenter_id === null
       ? []
-      : (await store.endpoints(parts.db, row.datacenter_id)).filter(
-          (o) => o.virtual_ip && o.id !== row.id,
-        )
+      : (await store.virtualEndpoints(parts.db, row.datacenter_id)).filter((o) => o.id !== row.id)
   const subnet =
     row.datacenter_id === null || !change.virtual_ip
       ? null
@@ -78,8 +76,10 @@ async function addressCheck(
   const warnings: string[] = []
   const asked = { virtual_ip: change.virtual_ip, servers: [] }
   // An address that the control planes already hold as their virtual IP is in use by this cluster
-  // itself.
-  const own = row.virtual_ip && endpointHost(row.endpoint) === host
+  // itself. During an unfinished change they may hold two.
+  const own =
+    (row.virtual_ip && endpointHost(row.endpoint) === host) ||
+    (row.other_virtual_ip && row.other_endpoint === urlOf(change))
   judgeEndpoint(
     host,
     asked,
@@ -109,22 +109,25 @@ async function reachCheck(
     controlPlanes(state.members).some((m) => facts.get(m.node_id)?.address === host)
   if (isOwn) return check('reach', true, `${host} leads to the control planes`)
   const found = await reach(parts, state.row.id, host, signal)
-  if (change.virtual_ip)
-    return found.kind === 'silent'
-      ? check('reach', true, `Nothing answers at ${host} yet`)
-      : check(
-          'reach',
-          false,
-          `${host} is not free: something answers on port 6443. Choose an unused address`,
-        )
+  const mayAccept = found.kind === 'unknown' || (found.kind === 'silent' && !change.virtual_ip)
+  if (mayAccept && change.accept_unchecked) return check('reach', true, `Not checked: ${found.why}`)
+  const otherwise = mayAccept ? ', or accept that Steelyard cannot check it' : ''
+  if (change.virtual_ip) {
+    if (found.kind === 'silent') return check('reach', true, `Nothing answers at ${host} yet`)
+    return check(
+      'reach',
+      false,
+      found.kind === 'unknown'
+        ? `Steelyard cannot check whether ${host} is free: ${found.why}. Let it connect to that address${otherwise}`
+        : `${host} is not free: something answers on port 6443. Choose an unused address`,
+    )
+  }
   if (found.kind === 'api' || found.kind === 'unnamed')
     return check('reach', true, `${host} leads to the control planes`)
-  if (found.kind === 'silent' && change.accept_unchecked)
-    return check('reach', true, `Not checked: ${found.why}`)
   return check(
     'reach',
     false,
-    `${host} does not lead to the control planes: ${found.why}. Point it to port 6443 of the control planes${found.kind === 'silent' ? ', or accept that Steelyard cannot check it' : ''}`,
+    `${host} does not lead to the control planes: ${found.why}. Point it to port 6443 of the control planes${otherwise}`,
   )
 }
 
@@ -160,6 +163,25 @@ const isAdopted = (
   { parts, state }: Pick<ChangeView, 'parts' | 'state'>,
   nodeId: string,
 ): Promise<boolean> => parts.configurations.kept.isAdopted(parts.db, state.row.id, nodeId)
+
+/**
+ * Whether the control planes hold the new endpoint as a virtual IP. Those that were taken over may
+ * have it in a configuration of their own, without Steelyard's doing.
+ */
+async function isVirtual(
+  view: Pick<ChangeView, 'parts' | 'state'>,
+  change: Change,
+): Promise<boolean> {
+  if (change.virtual_ip) return true
+  const { parts, state } = view
+  for (const m of controlPlanes(state.members)) {
+    if (!(await isAdopted(view, m.node_id))) continue
+    const newest = await parts.configurations.kept.newest(parts.db, state.row.id, m.node_id)
+    const facts = newest && (await parts.read(ours, 'facts', newest.yaml))
+    if (facts?.virtualAddresses.includes(endpointHost(change.endpoint)) === true) return true
+  }
+  return false
+}
 
 type OwnFacts = Partial<Pick<Facts, 'apiServerNames' | 'endpoint'>>
 
@@ -225,17 +247,18 @@ export const endpoint: ChangeKind<Change> = {
   async plan(view, change) {
     const { state } = view
     const members = workersFirst(state.members)
+    const isSame = state.row.endpoint === urlOf(change)
+    const holdsOther = isSame && state.row.virtual_ip !== (await isVirtual(view, change))
     const isSettled =
-      state.row.endpoint === urlOf(change) &&
-      state.row.virtual_ip === change.virtual_ip &&
+      isSame &&
+      !holdsOther &&
       state.row.other_endpoint === null &&
       members.every((m) => m.endpoint === null)
     const adopted: string[] = []
     for (const m of controlPlanes(members))
       if (await isAdopted(view, m.node_id)) adopted.push(m.name)
     const other = state.row.other_endpoint
-    const isThird =
-      other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
+    const isThird = other !== null && other !== urlOf(change) && !isSame
     const { checks, warnings } = await addressCheck(view, change)
     const configurations = await checkConfigurations(view, members, (now) => ({
       ...now,
@@ -249,10 +272,12 @@ export const endpoint: ChangeKind<Change> = {
       checks: [
         check(
           'changes',
-          !isSettled,
+          !isSettled && !holdsOther,
           isSettled
             ? `The endpoint is ${urlOf(change)} already`
-            : `The endpoint becomes ${urlOf(change)}`,
+            : holdsOther
+              ? `The endpoint is ${urlOf(change)} already, ${state.row.virtual_ip ? 'as' : 'but not as'} a virtual IP of the control planes. An endpoint can't be both at once: change to another one first`
+              : `The endpoint becomes ${urlOf(change)}`,
         ),
         check(
           'unfinished',
@@ -312,7 +337,7 @@ export const endpoint: ChangeKind<Change> = {
       const host = endpointHost(turn.change.endpoint)
       const found = await reach(turn.parts, turn.state.row.id, host, turn.job.signal)
       if (found.kind === 'api') return 'done'
-      if (found.kind === 'silent' && turn.change.accept_unchecked)
+      if ((found.kind === 'silent' || found.kind === 'unknown') && turn.change.accept_unchecked)
         return { skipped: `Not checked: ${found.why}` }
       return {
         waiting: `The Kubernetes API does not answer at ${host}: ${found.why}`,
@@ -330,12 +355,13 @@ export const endpoint: ChangeKind<Change> = {
     'node-ready': nodeReady,
     async swap(turn): Promise<StepResult> {
       const { row, members } = turn.state
+      const virtual_ip = await isVirtual(turn, turn.change)
       await write(turn, async (tx) => {
         const isSwapped = row.endpoint === urlOf(turn.change)
         if (!isSwapped)
           await set(tx, turn, {
             endpoint: urlOf(turn.change),
-            virtual_ip: turn.change.virtual_ip,
+            virtual_ip,
             other_endpoint: row.endpoint,
             other_virtual_ip: row.virtual_ip,
             former_endpoints: [...new Set([row.endpoint, ...row.former_endpoints])],

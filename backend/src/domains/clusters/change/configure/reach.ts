@@ -9,12 +9,12 @@ const deadlineMs = 5_000
 
 /**
  * `api`: an API server of the cluster answers. `unnamed`: it answers, but its certificate does not
- * name the endpoint yet. `strange`: something else answers. `silent`: nothing answers, or Steelyard
- * may not connect to the address.
+ * name the endpoint yet. `strange`: something else answers. `silent`: nothing answers. `unknown`:
+ * Steelyard may not connect to the address.
  */
 export type Reached =
   | { readonly kind: 'api' }
-  | { readonly kind: 'unnamed' | 'strange' | 'silent'; readonly why: string }
+  | { readonly kind: 'unnamed' | 'strange' | 'silent' | 'unknown'; readonly why: string }
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
@@ -90,9 +90,9 @@ export async function reach(
     const verdict = dial.check(address, kubernetesPort)
     const one: Reached = verdict.ok
       ? await shake(address, host, ca, signal)
-      : { kind: 'silent', why: verdict.reason }
-    if (one.kind === 'strange' || one.kind === 'silent') return one
+      : { kind: 'unknown', why: verdict.reason }
     if (one.kind === 'unnamed') found = one
+    else if (one.kind !== 'api') return one
   }
   return found
 }
