@@ -60,6 +60,7 @@ test('the list of subnets shows the used addresses, or "unknown" if a cluster ha
       aSubnet(),
       aSubnet({ name: 'told', clusters: web, status: 'active', used: 12 }),
       aSubnet({ name: 'silent', clusters: web, status: 'applying' }),
+      aSubnet({ name: 'racks', purpose: 'management', used: 40 }),
       aSubnet({
         name: 'six',
         type: 'IPv6',
@@ -75,6 +76,7 @@ test('the list of subnets shows the used addresses, or "unknown" if a cluster ha
   expect(out).toMatch(/^edge-pool .* 0 of 61 +unassigned$/m)
   expect(out).toMatch(/^told .* web +12 of 61 +active$/m)
   expect(out).toMatch(/^silent .* web +unknown +applying$/m)
+  expect(out).toMatch(/^racks .* 40 of 61 +unassigned$/m)
   expect(out).toMatch(/^six .* web +3 +active$/m)
   expect(api.callsOf(subnetList)[0]!.query).toEqual({ q: '198.18.4.7' })
 })

@@ -53,7 +53,9 @@ const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
  * "unknown", not 0.
  */
 function used(s: Subnet): string {
-  if (s.clusters.length === 0) return s.total === null ? '' : `0 of ${s.total}`
+  // A management subnet counts the servers in it, without a cluster too.
+  if (s.clusters.length === 0 && s.purpose === 'workload')
+    return s.total === null ? '' : `0 of ${s.total}`
   if (s.used === null) return 'unknown'
   return s.total === null || s.type === 'IPv6' ? String(s.used) : `${s.used} of ${s.total}`
 }

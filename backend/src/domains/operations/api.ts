@@ -185,12 +185,17 @@ export interface Operations {
   readonly carriedBy: (on: On, work: Work) => Promise<Carried | undefined>
   /** All open operations of a queue's object, oldest first. */
   readonly allCarriedBy: (on: On, work: Work) => Promise<(Carried & { round: number })[]>
-  /** Open operations on an object. */
+  /** Open operations on an object, with those that are only scheduled (`isScheduled`). */
   readonly open: (
     on: On,
     kind: Operation['target']['kind'],
     id: string,
-  ) => Promise<Pick<Operation, 'id' | 'kind' | 'status'>[]>
+  ) => Promise<
+    (Pick<Operation, 'id' | 'kind' | 'status' | 'in_window'> & {
+      readonly starts_at: Date | null
+      readonly started_at: Date | null
+    })[]
+  >
   /**
    * Average duration in seconds of the steps of a cluster's earlier operations, by the prefix of
    * their keys.

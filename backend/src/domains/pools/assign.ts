@@ -31,6 +31,7 @@ export const unknownCluster = () => new Problem('not_found', 'There is no such c
  * the request.
  */
 export async function refusal(
+  parts: Pick<PoolParts, 'subnets'>,
   on: Db | Tx,
   subnet: Subnet,
   cluster: PoolCluster,
@@ -54,6 +55,15 @@ export async function refusal(
       [field]: sentence,
     })
   }
+  const held = await parts.subnets.heldBy(on, subnet)
+  if (held)
+    return new Problem(
+      'conflict',
+      `${subnet.name} can't be assigned: ${held.message}`,
+      { [field]: held.message },
+      undefined,
+      held.related,
+    )
   const clash = (['pod', 'service'] as const).find((what) =>
     overlap(cidr, parseCidr(cluster[`${what}_cidr`])!),
   )
@@ -128,13 +138,11 @@ export function checkReady(cluster: ClusterFacts): void {
     )
 }
 
-/** What an assignment changed. */
-export type Changed = Awaited<ReturnType<typeof writeAssignments>>
-
 /**
  * Writes the rows of an assignment. All subnets that aren't named are removed; with `force` at
- * once, even while their addresses are in use. The cluster's row is locked by the caller. @throws
- * Problem not_found, conflict, subnet_assigned, invalid
+ * once, even while their addresses are in use. `unfinished`: the subnets that the running operation
+ * still adds. The cluster's row is locked by the caller.
+ * @throws Problem not_found, conflict, subnet_assigned, invalid
  */
 export async function writeAssignments(
   parts: PoolParts,
@@ -142,6 +150,7 @@ export async function writeAssignments(
   caller: Caller,
   cluster: ClusterFacts,
   { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
+  unfinished: ReadonlySet<string>,
 ) {
   const now = new Date(parts.clock.now())
   const ids = [...new Set(wanted)]
@@ -161,7 +170,7 @@ export async function writeAssignments(
     if (!subnet) throw missing(i)
     const problem = rows.has(id)
       ? null
-      : await refusal(tx, subnet, cluster, `subnet_ids.${i}`, now.getTime())
+      : await refusal(parts, tx, subnet, cluster, `subnet_ids.${i}`, now.getTime())
     if (problem) throw problem
   }
   const touched: string[] = []
@@ -191,12 +200,19 @@ export async function writeAssignments(
     else await store.updateAssignment(tx, cluster.id, row.subnet_id, change)
   }
   const after = await store.assignments(tx, cluster.id)
-  const pick = (states: readonly string[]) =>
-    after.filter((r) => states.includes(r.state)).map((r) => subnets.get(r.subnet_id)!)
+  const pick = (states: readonly string[]) => after.filter((r) => states.includes(r.state))
+  const named = (of: readonly store.AssignmentRow[]) => of.map((r) => subnets.get(r.subnet_id)!)
   return {
-    /** All subnets that are being added to the cluster (`coming`) or removed from it (`going`). */
-    coming: pick(['applying', 'error']),
-    going: pick(['draining']),
+    /**
+     * All subnets that are being added to the cluster (`coming`) or removed from it (`going`). What
+     * is only applied again after an edit isn't added: cancelling must not remove it.
+     */
+    coming: named(
+      pick(['applying', 'error']).filter(
+        (r) => touched.includes(r.subnet_id) || unfinished.has(r.subnet_id),
+      ),
+    ),
+    going: named(pick(['draining'])),
     /** Subnets whose assignment has changed. */
     touched,
     before: [...rows.values()]
@@ -206,8 +222,16 @@ export async function writeAssignments(
   }
 }
 
+/** Stops the removal of a subnet. Its disabled pool is no change by others, so `applied` is cleared. */
+export const revived: store.AssignmentChange = {
+  state: 'applying',
+  reason: null,
+  forced: false,
+  applied: null,
+}
+
 function staying(row: store.AssignmentRow): store.AssignmentChange | 'nothing' {
-  if (row.state === 'draining') return { state: 'applying', reason: null, forced: false }
+  if (row.state === 'draining') return revived
   return row.state === 'error' ? { state: 'applying', reason: null } : 'nothing'
 }
 

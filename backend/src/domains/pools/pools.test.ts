@@ -7,10 +7,12 @@ import {
   clusterSubnetsAssign,
   clusterSubnetsPreview,
   type Subnet,
+  subnetUpdate,
 } from '#contract/network/subnets.ts'
 import { inTransaction } from '../../db/db.ts'
-import { addDatacenter, addSubnet } from '../subnets/testing.ts'
-import { pathOf, poolWorld } from './testing/world.ts'
+import { system } from '../../http/caller.ts'
+import { addDatacenter, addServer, addSubnet } from '../subnets/testing.ts'
+import { hostOf, pathOf, poolWorld } from './testing/world.ts'
 
 const world = await poolWorld()
 const { backend } = world
@@ -295,6 +297,113 @@ test('an assignment is refused while another operation runs on the cluster', asy
   expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({
     code: 'operation_running',
   })
+})
+
+test('cancelling an assignment keeps a subnet that was only being applied again after an edit', async () => {
+  const c = await world.cluster()
+  const [old, fresh] = [await world.subnet(), await world.subnet()]
+  await world.assign(c.id, [old])
+  await engine.settle()
+  c.fake.controller = false
+  await world
+    .admin()
+    .call(subnetUpdate, { params: { id: old.id }, body: { exclude: [hostOf(old, 9)] } })
+  await engine.run(5_000)
+  expect((await world.look(old)).status).toBe('applying')
+  const id = await world.assign(c.id, [old, fresh])
+  expect((await world.operation(id)).steps.map((s) => s.key)).toEqual([
+    `apply/${fresh.id}`,
+    `read-back/${fresh.id}`,
+  ])
+  await engine.run(5_000)
+  await world.admin().call(operationCancel, { params: { id } })
+  c.fake.controller = true
+  await engine.run(20_000)
+  c.fake.count()
+  await engine.run(60_000)
+  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+  expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual([
+    'active',
+    'unassigned',
+  ])
+})
+
+test('cancelling an assignment keeps a failed subnet that the cluster had before, and takes back those of a replaced assignment', async () => {
+  const c = await world.cluster()
+  const [old, first, second] = [await world.subnet(), await world.subnet(), await world.subnet()]
+  await world.assign(c.id, [old])
+  await engine.settle()
+  await sql`update subnet_assignment set state = 'error', reason = 'refused' where subnet_id = ${old.id}`.execute(
+    db,
+  )
+  c.fake.down = 'no route to the server'
+  await world.assign(c.id, [old, first])
+  const id = await world.assign(c.id, [old, first, second])
+  expect(new Set((await world.operation(id)).steps.map((s) => s.key.split('/')[1]))).toEqual(
+    new Set([old.id, first.id, second.id]),
+  )
+  await world.admin().call(operationCancel, { params: { id } })
+  await engine.run(5_000)
+  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+  expect((await world.look(old)).clusters.map((one) => one.id)).toEqual([c.id])
+  expect((await world.look(first)).status).toBe('unassigned')
+  expect((await world.look(second)).status).toBe('unassigned')
+})
+
+test('a change of the cluster that is only scheduled does not prevent an assignment; one that runs does, by its title', async () => {
+  const c = await world.cluster()
+  const s = await world.subnet()
+  const begin = (startsAt: Date | null) =>
+    inTransaction(db, async (tx) => {
+      const made = await backend.domains.operations.create(tx, system, {
+        kind: 'clusterDefragment',
+        target: c,
+        steps: [{ key: 'defragment', title: 'Defragment etcd' }],
+        queue: 'test',
+        audit: null,
+        arguments: {
+          change: { kind: 'defragment' },
+          confirmed_disks: [],
+          confirmed_loss: [],
+          applied_set: null,
+          other_image: false,
+          chosen: null,
+        },
+        startsAt,
+      })
+      return made.id
+    })
+  const later = await begin(new Date(backend.clock.now() + 86_400_000))
+  const id = await world.assign(c.id, [s])
+  await engine.settle()
+  expect(await world.operation(id)).toMatchObject({ status: 'done' })
+  await inTransaction(db, (tx) =>
+    backend.domains.operations.set(tx, later, { status: 'cancelled', reason: null }),
+  )
+  await begin(null)
+  expect((await world.put(c.id, [])).text).toContain(`Defragment etcd of ${c.name} has not ended`)
+})
+
+test('a subnet is not assigned while a server or a virtual IP has one of its addresses, though these came later', async () => {
+  const c = await world.cluster()
+  const [beside, under] = [await world.subnet(), await world.subnet()]
+  await addServer(backend, world.datacenter.id, 'calm-otter-7', hostOf(beside, 7))
+  const refused = await world.put(c.id, [beside])
+  expect(refused.status).toBe(409)
+  expect(refused.text).toContain(
+    `Contains ${hostOf(beside, 7)}, the address of server calm-otter-7. Exclude it first`,
+  )
+  const other = await world.cluster()
+  await sql`update cluster set other_endpoint = ${`https://${hostOf(under, 8)}:6443`}, other_virtual_ip = true where id = ${other.id}`.execute(
+    db,
+  )
+  const preview = await world
+    .admin()
+    .call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [under.id] } })
+  expect(preview.text).toContain(
+    `Contains ${hostOf(under, 8)}, the virtual IP of cluster ${other.name}. Exclude it first`,
+  )
+  expect(await world.look(beside)).toMatchObject({ status: 'unassigned' })
 })
 
 test('removing a cluster frees its subnets and ends its running assignment', async () => {

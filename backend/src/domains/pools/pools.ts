@@ -4,7 +4,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
-import { hasEnded, type Operation } from '#contract/operations.ts'
+import { hasEnded, isScheduled, type Operation, operationTitle } from '#contract/operations.ts'
 import {
   clusterSubnets,
   clusterSubnetsAssign,
@@ -20,7 +20,6 @@ import type { Domain } from '../../platform.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
 import { poolQueue, type Pools } from './api.ts'
 import {
-  type Changed,
   checkReady,
   noSubnet,
   refusal,
@@ -30,7 +29,7 @@ import {
 } from './assign.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'
-import { comingSteps, goingSteps } from './steps.ts'
+import { comingSteps, goingSteps, unfinishedIn } from './steps.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
@@ -66,21 +65,25 @@ export function pools(parts: PoolParts): Pools & Domain {
   /** @throws Problem operation_running if another operation runs on the cluster */
   const checkAlone = async (tx: Tx, cluster: ClusterFacts): Promise<void> => {
     const other = (await operations.open(tx, 'cluster', cluster.id)).find(
-      (o) => o.kind !== 'clusterSubnetsAssign',
+      (o) => o.kind !== 'clusterSubnetsAssign' && !isScheduled(o),
     )
     if (other)
-      throw new Problem('operation_running', `${other.kind} on ${cluster.name} has not ended`)
+      throw new Problem(
+        'operation_running',
+        `${operationTitle({ kind: other.kind, target: { kind: 'cluster', ...cluster } })} has not ended`,
+      )
   }
 
+  /** Writes the rows and begins their operation. */
   const begin = async (
     tx: Tx,
     caller: Caller,
     cluster: ClusterFacts,
-    changed: Changed,
-    force: boolean,
+    body: Input<typeof clusterSubnetsAssign>['body'],
   ): Promise<Operation> => {
-    const { coming, going } = changed
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
+    const changed = await writeAssignments(parts, tx, caller, cluster, body, unfinishedIn(former))
+    const { coming, going } = changed
     // An operation that is being cancelled isn't returned, because it is already reverting its
     // changes.
     if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
@@ -104,7 +107,7 @@ export function pools(parts: PoolParts): Pools & Domain {
       action: 'cluster.subnets_assigned',
       target: { kind: 'cluster', id: cluster.id, name: cluster.name },
       before: { subnets: changed.before },
-      after: { subnets: changed.after, version, ...(force && { force }) },
+      after: { subnets: changed.after, version, ...(body.force && { force: true }) },
     })
     await subnets.tellChanged(tx, caller, changed.touched)
     return (await operations.read(tx, operation.id))!
@@ -162,13 +165,7 @@ export function pools(parts: PoolParts): Pools & Domain {
           checkReady(cluster)
           await checkAlone(tx, cluster)
           return {
-            operation: await begin(
-              tx,
-              caller,
-              cluster,
-              await writeAssignments(parts, tx, caller, cluster, body),
-              body.force,
-            ),
+            operation: await begin(tx, caller, cluster, body),
           }
         })
       } catch (error) {
@@ -204,17 +201,15 @@ export function pools(parts: PoolParts): Pools & Domain {
         ids.map(async (id) => {
           const subnet = known.get(id)
           if (!subnet) return { refused: noSubnet }
-          const problem = await refusal(on, subnet, cluster, '', clock.now())
+          const problem = await refusal(parts, on, subnet, cluster, '', clock.now())
           return problem ? { refused: problem.message } : { id, name: subnet.name }
         }),
       )
     },
     async reserve(tx, caller, clusterId, ids) {
       const cluster = (await clusters.find(tx, clusterId))!
-      const changed = await writeAssignments(parts, tx, caller, cluster, {
-        subnet_ids: [...ids],
-        force: false,
-      })
+      const body = { subnet_ids: [...ids], force: false }
+      const changed = await writeAssignments(parts, tx, caller, cluster, body, new Set())
       for (const { id } of changed.coming)
         await store.updateAssignment(tx, clusterId, id, {
           reason: 'The load balancer gets it once the cluster is ready',

@@ -109,7 +109,7 @@ export async function preview(
       })
     const problem = had.has(id)
       ? null
-      : await refusal(db, subnet, cluster, `subnet_ids.${i}`, clock.now())
+      : await refusal(parts, db, subnet, cluster, `subnet_ids.${i}`, clock.now())
     if (problem) throw problem
   }
   const asked = await ask(parts, cluster, signal)

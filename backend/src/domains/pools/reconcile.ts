@@ -5,6 +5,7 @@
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { KubernetesError } from '../../kubernetes/answers.ts'
+import { revived } from './assign.ts'
 import { moved, passing } from './pass.ts'
 import { poolQueue } from './api.ts'
 import { load, type Look, type PoolParts, type State } from './state.ts'
@@ -126,11 +127,7 @@ function cancelAndRetry(
         for (const place of ['drain', 'remove'] as const)
           await operations.step(tx, operationId, stepKey(place, id), skipped('Cancelled'))
         if (locked.rows.get(id)?.state === 'draining')
-          await store.updateAssignment(tx, state.cluster.id, id, {
-            state: 'applying',
-            reason: null,
-            forced: false,
-          })
+          await store.updateAssignment(tx, state.cluster.id, id, revived)
       }
       if (coming.size + going.size === 0) return false
       await clusters.touch(tx, system, state.cluster.id)
@@ -146,7 +143,8 @@ function cancelAndRetry(
   ): Promise<void> => {
     for (const place of ['apply', 'read-back'] as const)
       await operations.step(tx, operationId, stepKey(place, subnet.id), skipped('Cancelled'))
-    if (!row || row.state === 'draining') return
+    // The cluster had the subnet before this operation, which only applied it again.
+    if (!row || row.state === 'draining' || row.applied !== null) return
     if (row.sent_at === null) {
       await store.removeAssignments(tx, row.cluster_id, [subnet.id])
       return

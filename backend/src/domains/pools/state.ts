@@ -13,7 +13,10 @@ import type { Use } from './look.ts'
 export interface PoolParts extends Platform {
   readonly operations: Operations
   readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch' | 'api'>
-  readonly subnets: Pick<Subnets, 'lockForAssignment' | 'find' | 'byCluster' | 'tellChanged'>
+  readonly subnets: Pick<
+    Subnets,
+    'lockForAssignment' | 'find' | 'byCluster' | 'heldBy' | 'tellChanged'
+  >
 }
 
 export interface Held {

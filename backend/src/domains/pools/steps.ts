@@ -30,6 +30,14 @@ export const skipped = (reason: string): Shown => ({ status: 'skipped', reason }
 const isEnd = (status: StepStatus) =>
   status === 'done' || status === 'failed' || status === 'skipped'
 
+/** The subnets that an operation still adds. */
+export const unfinishedIn = (operation: Pick<Operation, 'steps'> | undefined): Set<string> =>
+  new Set(
+    (operation?.steps ?? [])
+      .filter((s) => !isEnd(s.status))
+      .flatMap((s) => subnetOf(s.key, 'apply') ?? subnetOf(s.key, 'read-back') ?? []),
+  )
+
 /**
  * Updates the operation's steps. An ended operation doesn't change; later findings are shown only
  * at the subnet.

@@ -1,4 +1,5 @@
 /** What other domains may call of IP subnets. */
+import type { Problem } from '#contract/errors.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -35,6 +36,14 @@ export interface Subnets {
   readonly find: (on: On, ids: readonly string[]) => Promise<Subnet[]>
   /** Like `find`, with the rows locked in id order until the transaction ends. */
   readonly lockForAssignment: (tx: Tx, ids: readonly string[]) => Promise<Subnet[]>
+  /**
+   * Why a Service must get no address of the subnet: a server or the virtual IP of a cluster has one
+   * that isn't excluded. Null: nothing has. They may have come after the subnet.
+   */
+  readonly heldBy: (
+    on: On,
+    subnet: Subnet,
+  ) => Promise<{ readonly message: string; readonly related?: Problem['related'] } | null>
   /**
    * All subnets that are assigned to the cluster, by name, including those that are being drained.
    */

@@ -62,12 +62,19 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
         found.push(all[at]!)
       return isPrivate(cidr) ? found.filter((p) => p.datacenter_id === datacenterId) : found
     },
-    /** Clusters of the datacenter with a virtual IP, and that address. */
+    /** Clusters of the datacenter with a virtual IP, and that address: two while it changes. */
     endpointsIn: (datacenterId: string) =>
-      clusters.flatMap((cluster) => {
-        const parsed = cluster.virtual_ip ? parseAddress(endpointHost(cluster.endpoint)) : null
-        return cluster.datacenter_id === datacenterId && parsed ? [{ cluster, parsed }] : []
-      }),
+      clusters
+        .filter((cluster) => cluster.datacenter_id === datacenterId)
+        .flatMap((cluster) =>
+          [
+            cluster.virtual_ip ? cluster.endpoint : null,
+            cluster.other_virtual_ip ? cluster.other_endpoint : null,
+          ].flatMap((url) => {
+            const parsed = url === null ? null : parseAddress(endpointHost(url))
+            return parsed ? [{ cluster, parsed }] : []
+          }),
+        ),
     /**
      * The first network that shares addresses with a CIDR, among the networks of the datacenter's
      * clusters.

@@ -171,8 +171,8 @@ export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<Subn
 export const byId = async (on: On, id: string, held?: Held): Promise<SubnetRow | undefined> =>
   (await byIds(on, [id], held))[0]
 
-export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
-  whole(on)
+export const byCluster = (on: On, clusterId: string, held: Held): Promise<SubnetRow[]> =>
+  whole(on, held)
     .where('subnet.id', 'in', (e) =>
       e.selectFrom('subnet_assignment').select('subnet_id').where('cluster_id', '=', clusterId),
     )
@@ -192,6 +192,8 @@ export const exhausted = (on: On) =>
         then coalesce(${usedOf(undefined)} >= subnet.total, false) else false end`.as('full'),
     )
     .where('subnet.purpose', '=', 'workload')
+    // No Service gets an address of a subnet that is being removed.
+    .where('one.state', '<>', 'draining')
     .orderBy(byName)
     .execute()
 

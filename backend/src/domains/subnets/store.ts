@@ -121,6 +121,8 @@ export const clusterNetworks = (on: On, datacenterId?: string) =>
   on
     .selectFrom('cluster')
     .select(['id', 'name', 'datacenter_id', 'pod_cidr', 'service_cidr', 'endpoint', 'virtual_ip'])
+    // A change of the endpoint that has begun needs both addresses until its end.
+    .select(['other_endpoint', 'other_virtual_ip'])
     .where((e) => e.and(datacenterId === undefined ? [] : [e('datacenter_id', '=', datacenterId)]))
     .where('deleted_at', 'is', null)
     .orderBy('name')

@@ -328,7 +328,16 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
         .filter(({ clusters }) => clusters.length === 0),
     find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
     lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
-    byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),
+    byCluster: async (on, clusterId) =>
+      (await shown.byCluster(on, clusterId, await servers.addresses())).map(present),
+    async heldBy(on, subnet) {
+      const wanted = { ...subnet, datacenter_id: subnet.datacenter.id }
+      const near = neighbours(
+        await servers.addresses(),
+        await store.clusterNetworks(on, wanted.datacenter_id),
+      )
+      return containsServer(wanted, null, near) ?? containsEndpoint(wanted, null, near) ?? null
+    },
     async tellChanged(tx, caller, ids) {
       for (const { id, version } of await shown.byIds(tx, ids))
         await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })

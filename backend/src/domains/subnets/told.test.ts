@@ -3,10 +3,16 @@ import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { datacenterGet } from '#contract/datacenters.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { subnetGet, subnetList, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
+import {
+  clusterSubnets,
+  subnetGet,
+  subnetList,
+  subnetRemove,
+  subnetUpdate,
+} from '#contract/network/subnets.ts'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { startBackend } from '../../testing/backend.ts'
-import { addCluster, addDatacenter, addSubnet, assign } from './testing.ts'
+import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
 test('a cluster lists its subnets; the overview lists the fullest ones', async () => {
   const own = await startBackend()
@@ -59,6 +65,43 @@ test('a cluster lists its subnets; the overview lists the fullest ones', async (
     { headers: { 'if-none-match': '"1"' } },
   )
   expect(again).toMatchObject({ status: 200, answer: { used: null } })
+})
+
+test('a cluster has no addresses left if those that are free are only in a subnet that drains', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'LUZ')
+  const cluster = await addCluster(own, place.id, 'zeta')
+  const [full, other] = [
+    await addSubnet(by, place.id, 'full', '198.51.100.0/30'),
+    await addSubnet(by, place.id, 'other', '198.51.100.8/30'),
+  ]
+  const exhausted = async () =>
+    (await own.domains.subnets.exhausted(own.platform.db)).get(cluster)?.map((s) => s.name)
+  const uses = { '198.51.100.1': 'default/a', '198.51.100.2': 'default/b' }
+  await assign(own, full, cluster, { uses })
+  await own.platform.db.updateTable('subnet_assignment').set({ used: 2 }).execute()
+  await assign(own, other, cluster, { uses: { '198.51.100.9': 'default/c' } })
+  expect(await exhausted()).toBeUndefined()
+  await own.platform.db
+    .updateTable('subnet_assignment')
+    .set({ state: 'draining' })
+    .where('subnet_id', '=', other.id)
+    .execute()
+  expect(await exhausted()).toEqual(['full'])
+})
+
+test('the servers in a management subnet count wherever it is shown', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'OSR')
+  const cluster = await addCluster(own, place.id, 'eta')
+  const subnet = await addSubnet(by, place.id, 'racks', '10.60.0.0/24', { purpose: 'management' })
+  await addServer(own, place.id, 'calm-otter-1', '10.60.0.7')
+  await assign(own, subnet, cluster)
+  const { answer: alone } = await by.call(subnetGet, { params: { id: subnet.id } })
+  const { answer: of } = await by.call(clusterSubnets, { params: { id: cluster } })
+  expect([alone!.used, of!.items[0]!.used]).toEqual([1, 1])
 })
 
 test('every change is audited with the values before and after, and published', async () => {
