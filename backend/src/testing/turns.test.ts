@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { watchTurns } from './turns.ts'
+import { longestTurnMs, watchTurns } from './turns.ts'
 
 test('a watch of turns that has ended leaves no timer behind', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
@@ -12,4 +12,11 @@ test('a watch of turns that has ended leaves no timer behind', () => {
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('a turn that takes a second of a usual machine is too long, on a slow one too', () => {
+  const text = `[${'{"a":["b",1]},'.repeat(50_000)}1]`
+  const end = watchTurns()
+  for (let n = 0; n < 200; n++) JSON.parse(text)
+  expect(end().longestTurnMs).toBeGreaterThan(longestTurnMs)
 })

@@ -4,7 +4,8 @@ export interface Cost {
   /**
    * Upper bound of the processor time in ms of the main thread's longest turn: the time between two
    * looks, which short turns may share. Processor time doesn't grow if other processes have the
-   * processor, and work of other threads isn't in it.
+   * processor, and work of other threads isn't in it. It is that of a usual machine: a slow one, or
+   * one whose caches others use, needs more for the same work.
    */
   readonly longestTurnMs: number
   /** By how much the memory of the process grew meanwhile, at most. */
@@ -18,11 +19,25 @@ export const mostGrownBytes = 100 * 1024 * 1024
 
 const betweenLooksMs = 1
 
+/** A piece of work that takes `referenceMs` on a usual machine. */
+const reference = `[${'{"a":["b",1]},'.repeat(50_000)}1]`
+const referenceMs = 5
+const references = 3
+
+/** How many times as much processor time the same work takes now as on a usual machine, at least 1. */
+function slowness(): number {
+  const before = process.threadCpuUsage()
+  for (let n = 0; n < references; n++) JSON.parse(reference)
+  const { user, system } = process.threadCpuUsage(before)
+  return Math.max(1, (user + system) / 1000 / references / referenceMs)
+}
+
 /**
  * Watches the main thread and the memory, between the turns of the main thread. The returned
  * function ends that and gives the cost until then.
  */
 export function watchTurns(): () => Cost {
+  const slownessBefore = slowness()
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
   let [longest, largest] = [0, before]
@@ -37,7 +52,10 @@ export function watchTurns(): () => Cost {
   return () => {
     clearInterval(timer)
     look()
-    return { longestTurnMs: longest, grownBytes: largest - before }
+    return {
+      longestTurnMs: longest / Math.max(slownessBefore, slowness()),
+      grownBytes: largest - before,
+    }
   }
 }
 
