@@ -17,6 +17,7 @@ export const scopes = [
   'marketplace:read',
   'marketplace:write',
   'secrets:read',
+  'alerts:manage',
   'users:manage',
 ] as const
 export const Scope = z.enum(scopes)
@@ -26,7 +27,9 @@ export const roles = ['viewer', 'operator', 'admin'] as const
 export const Role = z.enum(roles)
 export type Role = (typeof roles)[number]
 
-/** Viewers read, operators also write and download credentials, admins do everything. */
+/**
+ * Viewers read; operators also write, download credentials and manage alerts; admins do everything.
+ */
 export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: scopes.filter((s) => s.endsWith(':read') && s !== 'secrets:read'),
   operator: scopes.filter((s) => s !== 'users:manage'),

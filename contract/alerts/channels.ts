@@ -242,13 +242,13 @@ const channels = list<Channel>()({
 })
 
 /**
- * Users who can read clusters can read channels. Only admins can change them, because Steelyard
- * connects to their addresses.
+ * Users who can read clusters can read channels. To which networks Steelyard connects for a channel is
+ * set where it is installed (`STEELYARD_ALERT_NETWORKS`).
  */
 const calls = callsOf(
   'channel',
   '/v1/channels',
-  { read: 'clusters:read', write: 'users:manage' },
+  { read: 'clusters:read', write: 'alerts:manage' },
   Channel,
 )
 export const channelLimit: Limit = {
@@ -278,22 +278,27 @@ export const channelRemove = calls.remove(
   'Remove a channel. Messages that wait for it are dropped; those that were sent stay in the list of deliveries.',
   ['stale'],
 )
-export const channelTest = operation('channelTest', 'POST /v1/channels/{id}/test', 'users:manage', {
-  summary: 'Send a message that says that it is a test, and wait for its result.',
-  kept: true,
-  answer: z.object({
-    ok: z.boolean(),
-    /** Why it did not arrive. */
-    problem: z.nullable(z.string()),
-    /** Status of the answer: of HTTP, or of SMTP. */
-    status: z.nullable(z.int()),
-    /** What the receiver answered, at most 64 KiB. */
-    answer: z.string(),
-    took_ms: z.int(),
-    /** The message in the list of deliveries. */
-    delivery_id: z.uuid(),
-  }),
-})
+export const channelTest = operation(
+  'channelTest',
+  'POST /v1/channels/{id}/test',
+  'alerts:manage',
+  {
+    summary: 'Send a message that says that it is a test, and wait for its result.',
+    kept: true,
+    answer: z.object({
+      ok: z.boolean(),
+      /** Why it did not arrive. */
+      problem: z.nullable(z.string()),
+      /** Status of the answer: of HTTP, or of SMTP. */
+      status: z.nullable(z.int()),
+      /** What the receiver answered, at most 64 KiB. */
+      answer: z.string(),
+      took_ms: z.int(),
+      /** The message in the list of deliveries. */
+      delivery_id: z.uuid(),
+    }),
+  },
+)
 
 /** Words for the API documentation. */
 export const words: Words = {

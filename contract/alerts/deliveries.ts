@@ -101,7 +101,7 @@ export const canSendAgain = ({ state, channel }: Pick<Delivery, 'state' | 'chann
 export const deliveryRetry = operation(
   'deliveryRetry',
   'POST /v1/deliveries/{id}/retry',
-  'users:manage',
+  'alerts:manage',
   {
     summary: 'Send a message again, with the same id, that has arrived or was given up.',
     kept: true,

@@ -161,7 +161,7 @@ const rules = list<AlertRule>()({
 const calls = callsOf(
   'alertRule',
   '/v1/alert-rules',
-  { read: 'clusters:read', write: 'users:manage' },
+  { read: 'clusters:read', write: 'alerts:manage' },
   AlertRule,
 )
 export const alertRuleLimit: Limit = {

@@ -15,16 +15,17 @@ export const findingObjects = {
   server: { read: 'servers:read', write: 'servers:write' },
   cluster: { read: 'clusters:read', write: 'clusters:write' },
   datacenter: { read: 'datacenters:read', write: 'datacenters:write' },
-  channel: { read: 'clusters:read', write: 'users:manage' },
+  channel: { read: 'clusters:read', write: 'alerts:manage' },
   /** Steelyard itself. */
   installation: { read: 'users:manage', write: 'users:manage' },
 } as const
 export type FindingObject = keyof typeof findingObjects
 
-/** Of these objects a finding is silenced only by its object: who silences others may not do it. */
-export const silencedAlone = (Object.keys(findingObjects) as FindingObject[]).filter(
-  (object) => findingObjects[object].write === 'users:manage',
-)
+/**
+ * Of these objects a finding is silenced only by its object: a silence of everything else must not
+ * hide that nobody is told, and not everybody who silences may change Steelyard itself.
+ */
+export const silencedAlone: readonly FindingObject[] = ['channel', 'installation']
 
 /**
  * What a remedy does or opens. Clients know the page or the command of each (`console`:

@@ -47,7 +47,7 @@ const place = (column: 'secret_sealed' | 'former_sealed', owner: string) => ({
 
 /** Many receivers know who sends by a token in the path or query of the URL. */
 const shownTo = (caller: Caller, channel: Channel): Channel =>
-  channel.url === null || (caller.kind === 'user' && caller.scopes.includes('users:manage'))
+  channel.url === null || (caller.kind === 'user' && caller.scopes.includes('alerts:manage'))
     ? channel
     : { ...channel, url: urlShown(channel.url) }
 

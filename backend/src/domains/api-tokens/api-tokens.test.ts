@@ -271,7 +271,7 @@ test('a token gives nobody a role with scopes that it lacks, and no link to an a
       403,
       'forbidden',
       expect.stringMatching(
-        /^The role (?:operator|admin) includes servers:write, .*secrets:read, which the API token does not include$/,
+        /^The role (?:operator|admin) includes servers:write, .*alerts:manage, which the API token does not include$/,
       ) as string,
     ])
   expect(
