@@ -108,8 +108,8 @@ interface StreamOptions {
   /** How long the client may read nothing before its connection is cut. */
   readonly stalledMs: number
   /**
-   * The response is a file: if it can't be completed, the connection is cut, so that the client
-   * doesn't take a part for the whole.
+   * The response is a file: if it can't be completed, or is stopped before its end, the connection
+   * is cut, so that the client doesn't take a part for the whole.
    */
   readonly isWhole: boolean
   readonly open: Open
@@ -154,7 +154,8 @@ export async function sendStream({
       if (!raw.write(part.value)) await drained(raw, stop.signal, stalledMs)
       part = await parts.next()
     }
-    isOver = part.done === true
+    // A source that was told to stop may return as if it had ended.
+    isOver = part.done === true && !stop.signal.aborted
     await parts.return?.()
   } catch (error) {
     if (!raw.headersSent) throw error

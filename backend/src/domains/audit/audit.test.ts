@@ -11,7 +11,7 @@ import {
   auditVerify,
 } from '#contract/audit.ts'
 import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
-import { authorize } from '#contract/sessions.ts'
+import { authorize, authorizeLogout } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type Backend, startBackend } from '../../testing/backend.ts'
@@ -140,6 +140,30 @@ test('an export has the matching entries, oldest first, and is itself audited', 
     { format: 'ndjson' },
     { format: 'csv', about: 'datacenter' },
   ])
+})
+
+test('an export that ends with its session is cut off, so that a part is not taken for the whole', async () => {
+  const backend = await withEntries()
+  const admin = await backend.signIn()
+  await backend.publish()
+  // Several batches, and more than the buffers of the sockets.
+  await sql`insert into audit_entry select (jsonb_populate_record(e, jsonb_build_object(
+      'seq', n, 'after', jsonb_build_object('text', repeat('x', 10000))
+    ))).* from audit_entry e, generate_series(1001, 5000) n where seq = 7`.execute(
+    backend.platform.db,
+  )
+  const response = await fetch((await backend.listen()) + auditNdjson.path, {
+    headers: { authorization: `Bearer ${admin.accessToken}` },
+  })
+  expect(response.status).toBe(200)
+  const reader = response.body!.getReader()
+  expect((await reader.read()).done).toBe(false)
+  const ended = await admin.call(authorizeLogout, { body: { refresh_token: admin.refreshToken } })
+  expect(ended.status).toBe(204)
+  const readOn = async () => {
+    while (!(await reader.read()).done);
+  }
+  await expect(readOn()).rejects.toThrow('terminated')
 })
 
 const checksOf = (text: string) =>
