@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { datacenterCreate, datacenterList, datacenterRemove } from '#contract/datacenters.ts'
@@ -328,10 +329,9 @@ test('very many writes of preferences with keys store no responses', async () =>
   ).toEqual([])
 })
 
-test('at most one MiB of responses is stored per user: the oldest are dropped; running calls and other users’ responses stay', async () => {
-  const { db } = backend.platform
-  const [many, other] = [await backend.signIn(), await backend.signIn()]
-  const row = (person_id: string, i: number) => ({
+/** Rows of calls that a user made some time ago, the oldest first. */
+const answeredCalls = (person_id: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({
     person_id,
     operation: 'datacenterCreate',
     key: `old-${i}`,
@@ -342,16 +342,23 @@ test('at most one MiB of responses is stored per user: the oldest are dropped; r
     bytes: 4_096,
     committed_at: new Date(backend.clock.now()),
     answered_at: new Date(backend.clock.now() - 1_000_000 + i),
-  })
+  }))
+const callsOf = (userId: string) =>
+  backend.platform.db
+    .selectFrom('idempotent_call')
+    .select(['key', 'answer', 'bytes'])
+    .where('person_id', '=', userId)
+    .execute()
+
+test('at most one MiB of responses is stored per user: the oldest are dropped, but not their keys; running calls and other users’ responses stay', async () => {
+  const { db } = backend.platform
+  const [many, other] = [await backend.signIn(), await backend.signIn()]
   for (const { userId } of [many, other])
-    await db
-      .insertInto('idempotent_call')
-      .values(Array.from({ length: 300 }, (_, i) => row(userId, i)))
-      .execute()
+    await db.insertInto('idempotent_call').values(answeredCalls(userId, 300)).execute()
   await db
     .insertInto('idempotent_call')
     .values({
-      ...row(many.userId, 0),
+      ...answeredCalls(many.userId, 1)[0]!,
       key: 'runs',
       answered_at: null,
       committed_at: null,
@@ -362,24 +369,73 @@ test('at most one MiB of responses is stored per user: the oldest are dropped; r
     (await many.call(datacenterCreate, { body: place('MIB') }, { idempotencyKey: 'newest' }))
       .status,
   ).toBe(201)
-  const kept = await db
-    .selectFrom('idempotent_call')
-    .select(['key', 'bytes'])
-    .where('person_id', '=', many.userId)
-    .execute()
-  expect(
-    kept.filter(({ key }) => key !== 'runs').reduce((sum, { bytes }) => sum + bytes, 0),
-  ).toBeLessThanOrEqual(1024 * 1024)
+  const calls = await callsOf(many.userId)
+  expect(calls).toHaveLength(302)
+  const kept = calls.filter(({ answer }) => answer !== null)
+  expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(1024 * 1024)
   const keys = new Set(kept.map(({ key }) => key))
-  expect(['newest', 'runs', 'old-299'].every((key) => keys.has(key))).toBe(true)
+  expect(['newest', 'old-299'].every((key) => keys.has(key))).toBe(true)
   expect(keys.has('old-0')).toBe(false)
-  expect(
-    await db
-      .selectFrom('idempotent_call')
-      .select('key')
-      .where('person_id', '=', other.userId)
-      .execute(),
-  ).toHaveLength(300)
+  expect((await callsOf(other.userId)).every(({ answer }) => answer !== null)).toBe(true)
+})
+
+test('the responses that a user adds later are counted too', async () => {
+  const { db } = backend.platform
+  const user = await backend.signIn()
+  const send = (idempotencyKey: string) =>
+    user.call(datacenterCreate, { body: place('ADD') }, { idempotencyKey })
+  await send('first')
+  await db.insertInto('idempotent_call').values(answeredCalls(user.userId, 300)).execute()
+  for (let i = 0; i < 100; i++) await send(`next-${i}`)
+  const stored = (await callsOf(user.userId)).reduce((sum, { bytes }) => sum + bytes, 0)
+  expect(stored).toBeLessThanOrEqual(1024 * 1024)
+})
+
+test('a call whose response was dropped is not carried out again', async () => {
+  const user = await backend.signIn()
+  const send = (key: string) =>
+    user.call(datacenterCreate, { body: place('DRP') }, { idempotencyKey: key })
+  expect((await send('dropped')).status).toBe(201)
+  await backend.platform.db
+    .insertInto('idempotent_call')
+    .values(
+      answeredCalls(user.userId, 300).map((call) => ({
+        ...call,
+        answered_at: new Date(backend.clock.now() + 1),
+      })),
+    )
+    .execute()
+  // Another process, which has not stored anything of this user.
+  const beside = await startBackend({ beside: backend })
+  const again = await beside.app.inject({
+    method: 'POST',
+    url: datacenterCreate.path,
+    headers: { authorization: `Bearer ${user.accessToken}`, 'idempotency-key': 'other' },
+    payload: place('OTH'),
+  })
+  expect(again.statusCode).toBe(201)
+  expect((await send('dropped')).problem).toMatchObject({
+    code: 'conflict',
+    error: expect.stringContaining('its response was lost') as string,
+  })
+  expect(await count('DRP')).toBe(1)
+})
+
+test('of very many keys of a user, the oldest are removed', async () => {
+  const { db } = backend.platform
+  const user = await backend.signIn()
+  const now = new Date(backend.clock.now())
+  await sql`insert into idempotent_call
+      (person_id, operation, key, request_hash, started_at, committed_at, answered_at, status, bytes)
+    select ${user.userId}, 'datacenterCreate', 'old-' || i, '\\x00', ${now}, ${now},
+      ${now}::timestamptz - interval '1 day' + i * interval '1 millisecond', 201, 0
+    from generate_series(1, 50500) i`.execute(db)
+  await user.call(datacenterCreate, { body: place('KEY') }, { idempotencyKey: 'newest' })
+  const keys = new Set((await callsOf(user.userId)).map(({ key }) => key))
+  expect(keys.size).toBe(50_000)
+  expect(keys.has('newest')).toBe(true)
+  expect(keys.has('old-501')).toBe(false)
+  expect(keys.has('old-502')).toBe(true)
 })
 
 test('a key is 1 to 128 visible characters', async () => {

@@ -1,8 +1,9 @@
 /**
  * `Idempotency-Key`: a write that creates, begins or removes something (`kept` in the contract)
  * runs once even if it is sent again. Its response is kept 24 h per user and operation with the
- * body's hash: the same body gets the stored response, another body gets 422. While the first
- * request is running, others wait briefly and then get 409 with `Retry-After`.
+ * body's hash: the same body gets the stored response, another body gets 422. If a user's responses
+ * take too much room, the oldest are dropped, but not their keys: a repeated request then gets 409.
+ * While the first request is running, others wait briefly and then get 409 with `Retry-After`.
  *
  * A running call holds a claim: a row with its process and a unique id. The response is written in
  * the transaction of the change, on condition that the claim is still valid. So even if the process
@@ -42,10 +43,21 @@ const lookAgainMs = 50
 /** How often a claim is renewed, and after how long without renewal it expires. */
 const beatMs = 5_000
 const leaseMs = 15_000
-/** Storage limit per user; beyond it, the user's oldest responses are removed. */
+/**
+ * Storage limit of a user's responses; beyond it, the oldest are dropped. Their keys stay, so that
+ * the calls aren't carried out again.
+ */
 const mostBytes = 1024 * 1024
+/** A user's responses are looked through when about so much was added, not after each call. */
+const addedBytes = mostBytes / 16
 /** The size of a row without its response: keys, hash, times and index entries. */
 const rowBytes = 512
+/**
+ * Largest number of a user's keys; beyond it, the oldest are removed. They take about 25 MiB. A user
+ * who always writes as fast as the limits allow needs more than 40 minutes for so many, and a
+ * request is repeated within minutes.
+ */
+const mostKeys = 50_000
 
 /**
  * @param parts `hashKey`: 32 bytes, used to hash bodies and to derive the key that encrypts
@@ -61,6 +73,8 @@ export function idempotency({
 }: Platform & { hashKey: () => Promise<Uint8Array> }) {
   /** Claims of calls that are running in this process. */
   const running = new Set<string>()
+  /** About how much was stored per user since `forgetOldest` was last called for the user. */
+  const added = new Map<string, number>()
   const beat = setInterval(() => {
     if (running.size === 0) return
     void db
@@ -93,7 +107,7 @@ export function idempotency({
       context,
     ).toString('base64')
   }
-  /** @throws Problem conflict for a response stored by another version of Steelyard */
+  /** @throws Problem conflict for a response that was dropped or stored by another version */
   const open = async (answer: unknown, context: string): Promise<Omit<Answered, 'status'>> => {
     if (
       typeof answer !== 'object' ||
@@ -208,16 +222,30 @@ export function idempotency({
   }
 
   /**
-   * Removes the user's oldest responses beyond the storage limit, but never the newest response,
-   * however large it is.
+   * Drops the user's oldest responses beyond the storage limit, but never the newest response,
+   * however large it is. Removes the oldest calls beyond the number of keys.
    */
   const forgetOldest = (personId: string) =>
-    sql`delete from idempotent_call as call using (
+    sql`with placed as (
         select claim, row_number() over newest as place, sum(bytes) over newest as bytes
-        from idempotent_call where person_id = ${personId} and answered_at is not null
-        window newest as (order by answered_at desc, claim)
-      ) as kept
-      where call.claim = kept.claim and kept.place > 1 and kept.bytes > ${mostBytes}`.execute(db)
+        from idempotent_call where person_id = ${personId} and committed_at is not null
+        window newest as (order by coalesce(answered_at, committed_at) desc, claim)
+      ), removed as (
+        delete from idempotent_call as call using placed
+        where call.claim = placed.claim and placed.place > ${mostKeys}
+      )
+      update idempotent_call as call set answer = null, bytes = 0 from placed
+      where call.claim = placed.claim and placed.place > 1 and placed.place <= ${mostKeys}
+        and placed.bytes > ${mostBytes - addedBytes} and call.answer is not null`.execute(db)
+
+  const makeRoom = async (personId: string, { body }: Answered): Promise<void> => {
+    // Encrypted, a response is up to about twice as long.
+    const bytes = (added.get(personId) ?? addedBytes) + rowBytes + 2 * (body?.length ?? 0)
+    added.set(personId, bytes)
+    if (bytes < addedBytes) return
+    await forgetOldest(personId)
+    added.set(personId, 0)
+  }
 
   return {
     stop: (): void => clearInterval(beat),
@@ -270,7 +298,7 @@ export function idempotency({
           if (!kept || kept.body !== answer.body || kept.etag !== answer.etag)
             await settle(db, claim, answer, context).catch(() => undefined)
           // If this fails, the next call removes the surplus.
-          await forgetOldest(caller.userId).catch(() => undefined)
+          await makeRoom(caller.userId, answer).catch(() => undefined)
           return answer
         } catch (error) {
           // The call failed before its commit, so nothing was changed and the key may be used
