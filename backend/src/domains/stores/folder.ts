@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readFile, realpath, rename, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { whyRefused } from '../../refusal.ts'
-import { syncFolder, writeDurably } from '../../vault/durable.ts'
+import { syncFolder } from '../../vault/durable.ts'
 import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
 
 const marker = 'steelyard-store'
@@ -55,36 +55,59 @@ const refused = (what: string, error: unknown) =>
     ? error
     : new StoreError(`${what}: ${whyRefused(error)}`, { cause: error })
 
+/** The store whose marker file the folder contains; undefined without a marker file. */
+const claimant = (folder: string): Promise<string | undefined> =>
+  readFile(path.join(folder, marker), 'utf8').then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    },
+  )
+
 /**
- * Creates the marker file. @throws StoreError if the folder is a store already, or can't be written
+ * Creates the marker file, never over another one. @throws StoreError if the folder is a store
+ * already, or can't be written
  */
 export async function claimFolder(folder: string, id: string): Promise<void> {
+  const target = path.join(folder, marker)
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const there = await readFile(path.join(folder, marker), 'utf8').catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return undefined
-        throw error
-      },
-    )
-    if (there !== undefined && there.trim() !== id)
+    const file = await open(target, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+      const other = (await claimant(folder))?.slice(0, 40)
+      // A file without a store: a process was killed while it added the store.
       throw new StoreError(
-        `${folder} is the folder of another store (${there.trim().slice(0, 40)}): choose another folder`,
+        `${folder} is the folder of another store${other ? ` (${other})` : ''}: choose another folder, or, if there is no such store here or in another installation, remove ${target}`,
       )
-    await writeDurably(folder, marker, Buffer.from(`${id}\n`))
+    })
+    try {
+      await file.writeFile(`${id}\n`)
+      await file.sync()
+      await syncFolder(folder)
+    } catch (error) {
+      await unlink(target).catch(() => undefined)
+      throw error
+    } finally {
+      await file.close()
+    }
   } catch (error) {
     throw refused(`The folder ${folder} can't be written`, error)
   }
 }
 
-/** Removes the marker file. Other files in the folder stay. */
-export const disclaimFolder = (folder: string): Promise<void> =>
-  unlink(path.join(folder, marker)).catch(() => undefined)
+/** Removes the marker file if it is this store's. Other files in the folder stay. */
+export async function disclaimFolder(folder: string, id: string): Promise<void> {
+  const isOwn = await claimant(folder).then(
+    (other) => other === id,
+    () => false,
+  )
+  if (isOwn) await unlink(path.join(folder, marker)).catch(() => undefined)
+}
 
 export function folderStore(folder: string, id: string): ObjectStore {
   const demandMarker = async () => {
-    const there = await readFile(path.join(folder, marker), 'utf8').catch(() => undefined)
-    if (there?.trim() !== id)
+    if ((await claimant(folder).catch(() => undefined)) !== id)
       throw new StoreError(
         `${path.join(folder, marker)} is missing or of another store: mount the disk of this folder, or restore the file (its content is ${id})`,
       )

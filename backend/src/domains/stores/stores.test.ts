@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { Client } from 'pg'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import {
   storeCreate,
   storeFolderList,
@@ -134,6 +135,78 @@ test('a folder is the store of one installation only, and is refused while its d
     problem: null,
     problem_since: null,
   })
+})
+
+test('a store whose commit was not answered keeps its marker file', async () => {
+  // Each transaction is stored, but the connection is lost before the answer.
+  const face = Client.prototype as Record<'query', (...given: unknown[]) => unknown>
+  const query = face.query
+  const spy = vi.spyOn(face, 'query').mockImplementation(function (this: Client, ...given) {
+    const asked = query.apply(this, given)
+    return given[0] === 'commit'
+      ? Promise.resolve(asked).then(() => {
+          throw new Error('Connection terminated unexpectedly')
+        })
+      : asked
+  })
+  const body = { name: 'unanswered', kind: 'folder' as const, folder: path.join(folders, 'six') }
+  const lost = await admin.call(storeCreate, { body })
+  spy.mockRestore()
+  expect(lost.problem).toMatchObject({ error: expect.stringContaining('may be done') as string })
+  const { items } = (await admin.call(storeList, { query: { q: body.name } })).answer!
+  expect(items).toHaveLength(1)
+  const tested = await admin.call(storeTest, { params: { id: items[0]!.id } })
+  expect(tested.answer).toMatchObject({ ok: true, problem: null })
+})
+
+test('a folder with the marker file of a store that does not exist is refused with the way out', async () => {
+  const folder = path.join(folders, 'seven')
+  const file = path.join(folder, 'steelyard-store')
+  mkdirSync(folder)
+  const create = () =>
+    admin.call(storeCreate, { body: { name: 'left-behind', kind: 'folder', folder } })
+  for (const [content, id] of [
+    ['8d0c2c0e-94a5-4cf1-8b7c-4f5f9a1f7c55\n', ' (8d0c2c0e-94a5-4cf1-8b7c-4f5f9a1f7c55)'],
+    ['', ''],
+  ] as const) {
+    writeFileSync(file, content)
+    expect((await create()).problem).toMatchObject({
+      code: 'store_refused',
+      error: `${folder} is the folder of another store${id}: choose another folder, or, if there is no such store here or in another installation, remove ${file}`,
+    })
+    expect(readFileSync(file, 'utf8')).toBe(content)
+  }
+  rmSync(file)
+  expect((await create()).status).toBe(201)
+})
+
+test('of stores that are added at once with the same folder, one is added and usable', async () => {
+  for (let round = 0; round < 3; round++) {
+    const folder = path.join(folders, `at-once-${round}`)
+    const all = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        admin.call(storeCreate, {
+          body: { name: `at-once-${round}-${i}`, kind: 'folder', folder },
+        }),
+      ),
+    )
+    const made = all.flatMap(({ answer }) => answer ?? [])
+    expect(made).toHaveLength(1)
+    expect((await admin.call(storeTest, { params: { id: made[0]!.id } })).answer).toMatchObject({
+      ok: true,
+    })
+  }
+})
+
+test('a store that is removed leaves the marker file of another store in its folder', async () => {
+  const folder = path.join(folders, 'eight')
+  const { answer: made } = await admin.call(storeCreate, {
+    body: { name: 'replaced', kind: 'folder', folder },
+  })
+  const file = path.join(folder, 'steelyard-store')
+  writeFileSync(file, 'another\n')
+  expect((await admin.call(storeRemove, { params: { id: made!.id } })).status).toBe(204)
+  expect(readFileSync(file, 'utf8')).toBe('another\n')
 })
 
 test('a bucket becomes a store; its secret is stored sealed and never returned, and a new access key is tested first', async () => {

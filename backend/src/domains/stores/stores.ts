@@ -21,7 +21,7 @@ import {
   storeTest,
   storeUpdate,
 } from '#contract/storage/stores.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Db, inTransaction, mayBeStored, type Tx, violatedConstraint } from '../../db/db.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -192,7 +192,8 @@ export function stores({
           return made
         })
       } catch (error) {
-        if (isClaimed) await disclaimFolder(folder!)
+        // If the commit was not answered, the store may exist, and needs its marker file.
+        if (isClaimed && !mayBeStored(error)) await disclaimFolder(folder!, id)
         throw takenOr(error)
       }
     },
@@ -290,7 +291,7 @@ export function stores({
         })
         return row.folder
       })
-      if (folder !== null) await disclaimFolder(folder)
+      if (folder !== null) await disclaimFolder(folder, id)
     },
 
     async test(
