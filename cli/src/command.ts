@@ -415,7 +415,10 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   /** Operands after the operand that names the object. */
   readonly operands?: P
   readonly options?: Q
-  /** Returns query and body of the call. Asks the user first if the action can't be undone. */
+  /**
+   * Returns query and body of the call, and the object's version if the body was made from what was
+   * read. Asks the user first if the action can't be undone.
+   */
   ask?(context: Context, given: Given<P, Q>, object: Found): Promise<Sent<O>>
   /**
    * Returns the text to print for the response. `name`: the object's name as the user entered it.
@@ -431,7 +434,9 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
     name: string,
   ): number | undefined | Promise<number | undefined>
 }
-type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
+type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>> & {
+  readonly version?: number | undefined
+}
 /** The functions of a declaration, with general types for operands and options. */
 type Acts<O extends Operation> = Pick<DeclaredObject<O, Operands, Options>, 'ask' | 'say' | 'done'>
 
@@ -465,9 +470,13 @@ export function objectCommand<
     async run(context, given) {
       const object = await of.find(context.api, String(given.operands[operand]))
       const { id } = object
-      const sent = await acts.ask?.(context, given, object)
+      const { version, ...sent } = (await acts.ask?.(context, given, object)) ?? {}
       const load = async () =>
-        (await context.api.call<Operation>(operation, { params: { id }, ...sent })) as Answer<O>
+        (await context.api.call<Operation>(
+          operation,
+          { params: { id }, ...sent },
+          { version },
+        )) as Answer<O>
       const draw = (answer: Answer<O>): string => acts.say?.(answer, object.name, context) ?? ''
       if (canWatch && given.options['watch'] === true) return watchView(context, load, draw)
       const answer = await load()

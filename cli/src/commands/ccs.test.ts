@@ -7,6 +7,7 @@ import {
   ccList,
   ccUpdate,
 } from '#contract/marketplace/ccs.ts'
+import { Problem } from '#contract/errors.ts'
 import { serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
@@ -164,6 +165,23 @@ test('a new amount keeps the currency and the basis of the price', async () => {
     sort: '-created_at',
     per_page: '1',
   })
+})
+
+test('a price that was changed meanwhile is not overwritten', async () => {
+  const { api, cli } = await signedIn()
+  api.on(ccGet, () => aCc({ version: 4 }))
+  api.on(ccUpdate, () => {
+    throw new Problem('stale', 'This object has changed since you opened it.')
+  })
+  expect((await cli.run('cc update brave-otter-042 --price 1.2')).exit).toBe(6)
+  // Nothing of these was read before.
+  await cli.run('cc update brave-otter-042 --price 1.2 --currency EUR --basis server')
+  await cli.run('cc update brave-otter-042 --status waiting_start')
+  expect(api.callsOf(ccUpdate).map(({ headers }) => headers['if-match'])).toEqual([
+    '"4"',
+    undefined,
+    undefined,
+  ])
 })
 
 test('a server without a commitment is told apart from an unknown status', async () => {

@@ -276,11 +276,9 @@ export const ccCommands: Command[] = [
         throw new CliError('usage', 'Give either --offer-id or --no-offer')
       const isWhole = o.price !== undefined && o.currency !== undefined && o.basis !== undefined
       const isPriced = o.price !== undefined || o.currency !== undefined || o.basis !== undefined
+      const read = isPriced && !isWhole ? await api.call(ccGet, { params: { id } }) : undefined
       const body = {
-        ...termsOf(
-          o,
-          isPriced && !isWhole ? (await api.call(ccGet, { params: { id } })).price : null,
-        ),
+        ...termsOf(o, read?.price),
         ...(o['no-price'] && { price: null }),
         ...(o['no-start'] && { starts_at: null }),
         ...(o['no-end'] && { expires_at: null }),
@@ -288,7 +286,8 @@ export const ccCommands: Command[] = [
         ...given({ status: o.status, reason: o.reason }),
       }
       if (Object.keys(body).length === 0) throw new CliError('usage', 'Specify what to change')
-      return { body }
+      // A price that was completed from the present one must not replace a newer one.
+      return { body, version: read?.version }
     },
     say: said,
   }),

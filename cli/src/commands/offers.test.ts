@@ -209,6 +209,65 @@ test('a price keeps its currency and basis when only the amount is given', async
   })
 })
 
+test('a price that was changed meanwhile is not overwritten', async () => {
+  const { api, cli } = await signedIn()
+  const priced = anOffer({
+    price: { amount: '0.05', currency: 'EUR', basis: 'server' },
+    version: 3,
+  })
+  const newer = { ...priced, price: { ...priced.price!, currency: 'USD' }, version: 5 }
+  api.on(offerGet, () => priced)
+  api.on(offerRecompute, () => ({
+    offer: newer,
+    before: priced.resources,
+    after: priced.resources,
+  }))
+  api.on(offerUpdate, () => {
+    throw new Problem('stale', 'This object has changed since you opened it.')
+  })
+  expect(await cli.run('offer update web --price 0.06')).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining('has changed') as string,
+  })
+  await cli.run('offer update web --basis cluster --status withdrawn')
+  expect(api.callsOf(offerUpdate).map(({ body, headers }) => [body, headers['if-match']])).toEqual([
+    [{ price: { amount: '0.06', currency: 'USD', basis: 'server' } }, '"5"'],
+    [{ price: { amount: '0.05', currency: 'EUR', basis: 'cluster' }, status: 'withdrawn' }, '"3"'],
+  ])
+})
+
+test('of several offers that are updated, one that fails does not prevent the others', async () => {
+  const { api, cli } = await signedIn()
+  const second = anOffer({ id: `0x${'8e'.repeat(32)}`, cluster: { id: id(21), name: 'db' } })
+  const of = (wanted: string) => (wanted === second.id ? second : offer)
+  api.on(offerGet, ({ params }) => of(params.id))
+  api.on(offerRecompute, ({ params }) => ({
+    offer: of(params.id),
+    before: offer.resources,
+    after: offer.resources,
+  }))
+  api.on(offerUpdate, ({ params }) => {
+    if (params.id === offer.id)
+      throw new Problem('stale', 'This object has changed since you opened it.')
+    return second
+  })
+  const change = '--price 0.06 --currency EUR --basis server'
+  const { exit, out } = await cli.run(`offer update web ${second.id} ${change}`)
+  expect(exit).toBe(1)
+  expect(out).toMatch(new RegExp(`^web +This object has changed.*${offer.id}$`, 'm'))
+  expect(out).toMatch(new RegExp(`^db +no change +${second.id}$`, 'm'))
+  const { items } = JSON.parse(
+    (await cli.run(`offer update web ${second.id} ${change} --json`)).out,
+  ) as { items: object[] }
+  expect(items).toMatchObject([
+    { id: offer.id, cluster: 'web', error: { code: 'stale' } },
+    { id: second.id, offer: { id: second.id } },
+  ])
+  const before = api.callsOf(offerRecompute).length
+  expect((await cli.run(`offer update web nobody ${change}`)).exit).toBe(5)
+  expect(api.callsOf(offerRecompute)).toHaveLength(before)
+})
+
 test('offer withdraw withdraws an offer, also one without a cluster', async () => {
   const { api, cli } = await signedIn()
   api.on(offerUpdate, () => ({ ...offer, status: 'withdrawn' as const, cluster: null }))

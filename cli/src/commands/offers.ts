@@ -100,9 +100,14 @@ function priceOf(
   return { amount, currency: code, basis: per }
 }
 
+interface Counted {
+  readonly before: OfferResources
+  readonly after: OfferResources
+  readonly offer?: Offer
+}
 /** An updated offer with its resources before and after, or why it could not be updated. */
 type Updated = Pick<Offer, 'id'> & { readonly cluster: string | null } & (
-    | { readonly before: OfferResources; readonly after: OfferResources; readonly offer?: Offer }
+    | Counted
     | { readonly error: CliError }
   )
 
@@ -123,32 +128,78 @@ async function everyOffer({ api }: Context): Promise<Offer[]> {
 }
 
 /**
- * Updates the resources of every offer that has a cluster. One that fails doesn't prevent the
- * others.
+ * The updated offer, or the error that only this offer has: it doesn't prevent the others. Rethrows
+ * an error that the next offer would have too: without Steelyard or a session.
  */
+async function attempted(
+  of: { readonly id: string; readonly cluster: string | null },
+  update: () => Promise<Counted>,
+): Promise<Updated> {
+  try {
+    return { ...of, ...(await update()) }
+  } catch (error) {
+    if (
+      !(error instanceof CliError) ||
+      error.exit === 'unreachable' ||
+      error.exit === 'not_signed_in' ||
+      error.exit === 'forbidden'
+    )
+      throw error
+    return { ...of, error }
+  }
+}
+
+/** Updates the resources of every offer that has a cluster. */
 async function updateAll(context: Context, dryRun: boolean): Promise<Updated[]> {
   const { api } = context
   const updated: Updated[] = []
-  for (const { id, cluster } of (await everyOffer(context)).filter(
-    (offer) => offer.cluster !== null,
-  )) {
-    const of = { id, cluster: cluster!.name }
-    try {
-      updated.push({
-        ...of,
-        ...(await api.call(dryRun ? offerDifference : offerRecompute, { params: { id } })),
-      })
-    } catch (error) {
-      // Without Steelyard or a session the next offer would fail too.
-      if (
-        !(error instanceof CliError) ||
-        error.exit === 'unreachable' ||
-        error.exit === 'not_signed_in' ||
-        error.exit === 'forbidden'
+  for (const { id, cluster } of await everyOffer(context))
+    if (cluster !== null)
+      updated.push(
+        await attempted({ id, cluster: cluster.name }, () =>
+          api.call(dryRun ? offerDifference : offerRecompute, { params: { id } }),
+        ),
       )
-        throw error
-      updated.push({ ...of, error })
-    }
+  return updated
+}
+
+interface Wish {
+  readonly dryRun: boolean
+  readonly price: Given<Operands, typeof priceOptions>['options']
+  readonly status: 'listed' | 'withdrawn' | undefined
+}
+
+/** Updates these offers. An error of the only one is thrown. */
+async function updateNamed(
+  { api }: Context,
+  ids: readonly string[],
+  { dryRun, price, status }: Wish,
+): Promise<Updated[]> {
+  const update = async (read: Offer): Promise<Counted> => {
+    const params = { id: read.id }
+    // Throws before anything is changed if the price is incomplete.
+    priceOf(price, read.price)
+    if (dryRun) return api.call(offerDifference, { params })
+    // An offer that is withdrawn may have no cluster any more.
+    const { offer: now, ...counted } =
+      status === 'withdrawn'
+        ? { offer: read, before: read.resources, after: read.resources }
+        : await api.call(offerRecompute, { params })
+    const body = given({ price: priceOf(price, now.price), status })
+    if (Object.keys(body).length === 0) return counted
+    // The price may be completed from that of `now`, so it must not replace a newer one.
+    const version = body.price && now.version
+    return { ...counted, offer: await api.call(offerUpdate, { params, body }, { version }) }
+  }
+  const updated: Updated[] = []
+  for (const id of ids) {
+    const read = await api.call(offerGet, { params: { id } })
+    const of = { id, cluster: read.cluster?.name ?? null }
+    updated.push(
+      ids.length === 1
+        ? { ...of, ...(await update(read)) }
+        : await attempted(of, () => update(read)),
+    )
   }
   return updated
 }
@@ -237,22 +288,11 @@ export const offerCommands: Command[] = [
           'usage',
           `${all ? '--all' : '--dry-run'} is only for resources, not for price and status`,
         )
-      const updated: Updated[] = all ? await updateAll(context, dryRun) : []
-      for (const text of offers) {
-        const params = { id: await noun.idOf(api, noun.offer, text) }
-        const { cluster, price: current, resources } = await api.call(offerGet, { params })
-        const body = given({ price: priceOf(price, current), status })
-        // An offer that is withdrawn may have no cluster any more.
-        const isCounted = status !== 'withdrawn'
-        const counted = isCounted
-          ? await api.call(dryRun ? offerDifference : offerRecompute, { params })
-          : { before: resources, after: resources }
-        const changed =
-          Object.keys(body).length > 0
-            ? { offer: await api.call(offerUpdate, { params, body }) }
-            : {}
-        updated.push({ id: params.id, cluster: cluster?.name ?? null, ...counted, ...changed })
-      }
+      const ids: string[] = []
+      for (const text of offers) ids.push(await noun.idOf(api, noun.offer, text))
+      const updated = all
+        ? await updateAll(context, dryRun)
+        : await updateNamed(context, ids, { dryRun, price, status })
       const failed = updated.filter((u) => 'error' in u)
       show(
         {
