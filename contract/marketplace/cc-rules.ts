@@ -167,7 +167,7 @@ export function lostCommitment(
   const promised = `The capacity of ${server.name} is promised (${words(status)})`
   if (way === 'reset')
     return `${promised}: the commitment continues, although the server is in no cluster`
-  return status === 'waiting_delegation'
-    ? `${promised}: the commitment is removed with the server`
-    : `${promised}: the commitment fails without the server`
+  if (status === 'waiting_delegation')
+    return `${promised}: the commitment is removed with the server`
+  return `${promised}: the commitment fails${status === 'waiting_start' ? ' at its start' : ''} without the server`
 }

@@ -159,6 +159,9 @@ test('removing or resetting a server tells what happens to its promised capacity
   expect(lostCommitment(server('waiting_delegation'), 'remove')).toContain(
     'is removed with the server',
   )
+  expect(lostCommitment(server('waiting_start'), 'remove')).toBe(
+    'The capacity of amber-falcon is promised (waiting for its start): the commitment fails at its start without the server',
+  )
   expect(lostCommitment(server('waiting_start'), 'reset')).toContain('the commitment continues')
   for (const status of ['not_committed', 'completed', 'failed', 'removed'] as const)
     expect(lostCommitment(server(status), 'remove')).toBeNull()

@@ -17,7 +17,7 @@ import { Capacity, Sold, Terms } from './CcDetails.tsx'
 import { ccActions } from './cc-actions.ts'
 import { CcStatusText, Expiration, HourlyPrice } from './cc-columns.tsx'
 import { ccHistory, ccOne } from './cc-queries.ts'
-import { whyOf } from './cc-texts.ts'
+import { meaningOf, whyOf } from './cc-texts.ts'
 import css from './Marketplace.module.css'
 import { capital } from '../../lib/text.ts'
 
@@ -43,17 +43,6 @@ export function CcPage({ id }: { id: string }) {
   )
 }
 
-/** What a problem of the server means for the commitment. */
-const meanings: Readonly<Record<CapacityCommitment['status'], string | null>> = {
-  not_committed: null,
-  waiting_delegation: 'Nothing is delegated yet.',
-  waiting_start: 'The commitment starts at its time all the same.',
-  active: 'The commitment stays active until a user marks it as failed, or the server is removed.',
-  completed: null,
-  failed: null,
-  removed: null,
-}
-
 /** What a user does next with a commitment, beside the menu. Start and end come by themselves. */
 const nextSteps = ['Commit capacity', 'Confirm delegation', 'Edit terms']
 
@@ -62,6 +51,7 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
   useCommands(`Act on the commitment of ${cc.server.name}`, actions)
   const history = useQuery(ccHistory(cc.id))
   const why = whyOf(cc)
+  const meaning = meaningOf(cc)
   const next = nextSteps.flatMap(
     (label) => actions.find((a) => a.label === label && a.can?.ok !== false) ?? [],
   )[0]
@@ -117,9 +107,9 @@ function Shown({ cc }: { cc: CapacityCommitment }) {
           ]}
         />
       </PageHeader>
-      {why?.isTrouble === true && meanings[cc.status] !== null && (
+      {why !== null && meaning !== null && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
-          <b>{capital(why.text)}.</b> {meanings[cc.status]}
+          <b>{capital(why.text)}.</b> {meaning}
         </Alert>
       )}
       <div className={css['panels']}>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
-import { elapsedDays, expiryNote, hourlyAmount, unitsText, whyOf } from './cc-texts.ts'
+import { elapsedDays, expiryNote, hourlyAmount, meaningOf, unitsText, whyOf } from './cc-texts.ts'
 
 const now = Date.parse('2026-11-20T13:00:00Z')
 const day = 24 * 3_600_000
@@ -26,6 +26,24 @@ test('the trouble of the server comes before the reason of an earlier status', (
   expect(
     whyOf({ ...cc, server: { ...cc.server, unreachable_since: iso(-30) } }, now)!.text,
   ).toMatch(/^unreachable since \d+ Oct$/)
+})
+
+test('the meaning of the trouble depends on the status, and tells a removed server from a silent one', () => {
+  const gone = { ...cc.server, status: 'deleted' } as const
+  const silent = { ...cc.server, unreachable_since: iso(-1) }
+  expect(meaningOf({ ...cc, status: 'waiting_start', server: silent })).toBe(
+    'The commitment starts at its time all the same.',
+  )
+  expect(meaningOf({ ...cc, status: 'waiting_start', server: gone })).toBe(
+    'The commitment fails at its start, because the server will not come back.',
+  )
+  expect(meaningOf({ ...cc, status: 'waiting_delegation', server: gone })).toBe(
+    'Nothing is delegated yet, so the commitment is removed too.',
+  )
+  expect(meaningOf({ ...cc, cluster: null })).toMatch(/^The commitment stays active until a user/)
+  expect(meaningOf({ ...cc, server: gone })).toBe('The commitment ends with it.')
+  expect(meaningOf(cc)).toBeNull()
+  expect(meaningOf({ ...cc, status: 'failed', server: gone })).toBeNull()
 })
 
 test('an unknown price is null, and a known one keeps all its digits', () => {

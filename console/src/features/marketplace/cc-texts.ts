@@ -20,6 +20,26 @@ export function whyOf(
   }
 }
 
+type Statuses = Partial<Record<CapacityCommitment['status'], string>>
+/** A silent server, or one in no cluster, may come back. */
+const meanings: Readonly<Statuses> = {
+  waiting_delegation: 'Nothing is delegated yet.',
+  waiting_start: 'The commitment starts at its time all the same.',
+  active: 'The commitment stays active until a user marks it as failed, or the server is removed.',
+}
+const removedMeanings: Readonly<Statuses> = {
+  waiting_delegation: 'Nothing is delegated yet, so the commitment is removed too.',
+  waiting_start: 'The commitment fails at its start, because the server will not come back.',
+  active: 'The commitment ends with it.',
+}
+
+/** What the trouble of the server means for the commitment; null without trouble. */
+export function meaningOf(cc: CapacityCommitment): string | null {
+  const trouble = ccTrouble(cc)
+  if (trouble === null) return null
+  return (trouble.kind === 'server_removed' ? removedMeanings : meanings)[cc.status] ?? null
+}
+
 /** "1.25", the price of the whole server per hour; null if it is unknown. */
 export const hourlyAmount = ({
   price_per_hour: total,
