@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
 import {
   operationCancel,
@@ -11,6 +12,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 import { statementsDuring } from '../../testing/sent.ts'
+import { costOf, longestTurnMs } from '../../testing/turns.ts'
 
 /**
  * `woken`: the reconciled keys. `failing`: the error that the reconciler throws, set by each test.
@@ -109,6 +111,32 @@ test('the arguments of operations, which may be large, are read only by who asks
   ).toEqual([])
   const asked = await statementsDuring(() => operations.argumentsOf(db, id, 'serverAdd'))
   expect(asked.some((text) => text.includes('"arguments"'))).toBe(true)
+})
+
+test('a page of operations with very many steps is made in short turns of the main thread', async () => {
+  const own = await startBackend()
+  const { accessToken } = await own.signIn({ role: 'viewer' })
+  const kind = 'serverReboot'
+  await sql`insert into operation (kind, target_kind, target_name, created_by_name, created_at)
+    select ${kind}, 'server', 'calm-otter-' || i, 'test', now() from generate_series(1, 300) i`.execute(
+    own.platform.db,
+  )
+  await sql`insert into operation_step (operation_id, key, position, title)
+    select id, 'ask/' || (400 - n), n, 'Step ' || n from operation, generate_series(1, 400) n`.execute(
+    own.platform.db,
+  )
+  const url = `${await own.listen()}${operationList.path}?per_page=1000`
+  const pieces: Uint8Array[] = []
+  const { longestTurnMs: longest } = await costOf(async () => {
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` } })
+    for await (const piece of answer.body!) pieces.push(piece as Uint8Array)
+  })
+  expect(longest).toBeLessThan(longestTurnMs)
+  const page = operationList.answer.parse(JSON.parse(Buffer.concat(pieces).toString()))
+  expect(page).toMatchObject({ page: 1, per_page: 1000, total: 300 })
+  const titles = Array.from({ length: 400 }, (_, i) => `Step ${i + 1}`)
+  expect(page.items).toHaveLength(300)
+  for (const { steps } of page.items) expect(steps.map(({ title }) => title)).toEqual(titles)
 })
 
 test('while a cancel is pending, unchanged progress writes nothing', async () => {

@@ -23,7 +23,14 @@ import type { SystemCaller, UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { Operations } from './api.ts'
-import { maySee, type OperationParts, unknownOperation, type View, viewing } from './present.ts'
+import {
+  maySee,
+  type OperationParts,
+  serialised,
+  unknownOperation,
+  type View,
+  viewing,
+} from './present.ts'
 import { requests } from './requests.ts'
 import { stoppedUpgrade } from './stopped.ts'
 import * as store from './store.ts'
@@ -43,7 +50,9 @@ export function operations(parts: OperationParts): Operations & Domain {
     name: 'operations',
     routes(app) {
       const on = serve(app)
-      on(operationList, ({ caller, query }) => reads.list(signedIn(caller), query))
+      on(operationList, async ({ caller, query }) =>
+        serialised(await reads.list(signedIn(caller), query)),
+      )
       on(operationGet, ({ caller, params }) => reads.get(signedIn(caller), params.id))
       on(operationCancel, ({ caller, params }) => asked.cancel(signedIn(caller), params.id))
       on(operationRetry, ({ caller, params, body }) =>

@@ -2,11 +2,15 @@
  * Converts operations for users, with the errors that block them, and writes events about
  * operations.
  */
-import type { Operation } from '#contract/operations.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import * as z from 'zod/mini'
+import { Operation } from '#contract/operations.ts'
+import type { Page } from '#contract/page.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
 import { type Caller, system, type UserCaller } from '../../http/caller.ts'
+import { Serialised } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
@@ -53,6 +57,40 @@ function withWait(operation: Operation): Operation {
     ...operation,
     reason: `Waits until this step is over or can be left: ${step.title}${step.reason === null ? '' : `. ${step.reason}`}`,
   }
+}
+
+/** Steps per turn of the main thread. */
+const portion = 2_000
+
+/** Converts operations one after another, with turns between: a page may have a million steps. */
+async function inTurns<From extends { readonly steps: readonly unknown[] }, To>(
+  all: readonly From[],
+  convert: (one: From) => To,
+): Promise<To[]> {
+  const converted: To[] = []
+  let steps = 0
+  for (const one of all) {
+    converted.push(convert(one))
+    steps += one.steps.length
+    if (steps < portion) continue
+    steps = 0
+    await nextTurn()
+  }
+  return converted
+}
+
+/** The response of the list, checked by the contract and serialised in turns. */
+export async function serialised({ items, ...page }: Page<Operation>): Promise<Serialised> {
+  const texts = await inTurns(items, (item) =>
+    Buffer.from(JSON.stringify(z.parse(Operation, item))),
+  )
+  return new Serialised(
+    Buffer.concat([
+      Buffer.from('{"items":['),
+      ...texts.flatMap((text, i) => (i === 0 ? [text] : [Buffer.from(','), text])),
+      Buffer.from(`],${JSON.stringify(page).slice(1)}`),
+    ]),
+  )
 }
 
 /** @param troubles reasons of failed runs, from `engine.troubles` */
@@ -133,8 +171,9 @@ export function viewing({ tell, engine }: OperationParts) {
 
   /** Converts rows, with the current errors of their reconcilers. */
   const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
-    const troubles = await engine.troubles(on, found.flatMap(objectsOf))
-    return found.map((f) => withWait(present(f, perServer, troubles)))
+    const objects = (await inTurns(found, objectsOf)).flat()
+    const troubles = await engine.troubles(on, objects)
+    return inTurns(found, (f) => withWait(present(f, perServer, troubles)))
   }
 
   return {

@@ -52,20 +52,38 @@ const columns = [
   'traceparent',
 ] as const satisfies readonly (keyof OperationRow)[]
 
+/** Steps of a page that are read at once: a page may have a million, which would fill a turn. */
+const portion = 5_000
+
 const withSteps = async <Row extends OperationRow>(
   db: Db | Tx,
   rows: readonly Row[],
+  atOnce: number | null = null,
 ): Promise<Found<Row>[]> => {
   if (rows.length === 0) return []
-  const ids = rows.map(({ id }) => id)
-  const steps = await db
-    .selectFrom('operation_step')
-    .selectAll()
-    .where('operation_id', 'in', ids)
-    .orderBy('position')
-    .execute()
-  const byOperation = Map.groupBy(steps, (s) => s.operation_id)
-  return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
+  const byOperation = new Map(rows.map(({ id }) => [id, [] as StepRow[]]))
+  const ids = [...byOperation.keys()]
+  for (let last: StepRow | undefined; ;) {
+    const steps = await db
+      .selectFrom('operation_step')
+      .selectAll()
+      .where('operation_id', 'in', ids)
+      .$if(last !== undefined, (q) =>
+        q.where(sql<boolean>`(operation_id, key) > (${last!.operation_id}, ${last!.key})`),
+      )
+      .orderBy('operation_id')
+      .orderBy('key')
+      .$if(atOnce !== null, (q) => q.limit(atOnce!))
+      .execute()
+    for (const [id, more] of Map.groupBy(steps, (step) => step.operation_id))
+      byOperation.set(
+        id,
+        [...byOperation.get(id)!, ...more].toSorted((a, b) => a.position - b.position),
+      )
+    last = steps.at(-1)
+    if (atOnce === null || steps.length < atOnce) break
+  }
+  return rows.map((row) => ({ row, steps: byOperation.get(row.id)! }))
 }
 
 /** Open, and not waiting for its time or for the maintenance window (contract: `isScheduled`). */
@@ -106,7 +124,7 @@ export async function page(
   scopes: readonly string[],
 ) {
   const { rows, total } = await readPage(visible(db, scopes), operationList.list, readers, query)
-  return { rows: await withSteps(db, rows), total }
+  return { rows: await withSteps(db, rows, portion), total }
 }
 
 export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
