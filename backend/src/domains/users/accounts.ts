@@ -35,9 +35,11 @@ import {
   sessionSource,
 } from '../sessions/api.ts'
 import type { Users } from './api.ts'
+import { endLinksOf } from './links.ts'
 import { type Recovery, recovery } from './recovery.ts'
 import * as store from './store.ts'
-import { present, targetOf } from './users.ts'
+import { targetOf } from './target.ts'
+import { present } from './users.ts'
 
 type Row = Selectable<Tables['person']>
 
@@ -56,7 +58,7 @@ interface AccountParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'confi
 
 /** The calls on accounts. */
 export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'> {
-  const { db, clock, record, sessions, users, invitations } = parts
+  const { db, clock, record, sessions, users } = parts
   const now = () => new Date(clock.now())
   const help = recovery(parts)
 
@@ -78,19 +80,6 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
       event: { name: 'user.updated', version: after.version },
     })
     await sessions.endAll(tx, caller, row, `password_${how}`, but)
-  }
-
-  /**
-   * Ends the links that an administrator made, because whoever holds one of them could still become
-   * a user.
-   */
-  const endLinksOf = async (tx: Tx, caller: Caller, row: Row): Promise<void> => {
-    await invitations.endOf(tx, caller, row.id)
-    for (const person of await store.removeResetsOf(tx, row.id))
-      await record(tx, caller, {
-        action: 'user.password_reset_withdrawn',
-        target: targetOf(person),
-      })
   }
 
   const calls = {
@@ -136,7 +125,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
         })
         if (isDisabledAnew) await sessions.endAll(tx, caller, row, 'disabled')
         if (isAdmin(row) && (isDisabledAnew || change.role !== undefined))
-          await endLinksOf(tx, caller, row)
+          await endLinksOf(tx, caller, id, parts)
         if (isDisabledAnew || change.role !== undefined) await rightsChanged(tx, id)
         return after
       }),
@@ -149,7 +138,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
         if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         await sessions.endAll(tx, caller, row, 'removed')
         await sessions.unlock(tx, row.email)
-        await endLinksOf(tx, caller, row)
+        await endLinksOf(tx, caller, id, parts)
         const before = present(await store.whole(tx, id))
         await record(tx, caller, {
           action: 'user.removed',

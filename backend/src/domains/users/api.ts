@@ -4,6 +4,7 @@ import type { Role } from '#contract/permissions.ts'
 import type { Person, userCreate } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { Invitations } from '../invitations/api.ts'
 
 export { refusingTaken } from './taken.ts'
 
@@ -24,6 +25,11 @@ export interface Identity {
   readonly issuer: string
   readonly subject: string
   readonly claims: Readonly<Record<string, unknown>>
+}
+
+/** What ends with a user's rights. These domains need the users, so they are made later. */
+export interface Access {
+  readonly invitations: Pick<Invitations, 'endOf'>
 }
 
 export interface Users {

@@ -13,10 +13,17 @@ import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { emailOf, nameOf, rightsChanged, roleOf, verifiedOf } from '../sessions/api.ts'
-import { type Identity, refusingTaken, type Users } from './api.ts'
+import { type Access, type Identity, refusingTaken, type Users } from './api.ts'
+import { endLinksOf } from './links.ts'
 import * as store from './store.ts'
+import { targetOf } from './target.ts'
 
 type Row = Selectable<Tables['person']>
+
+export interface IdentityParts
+  extends Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>, Pick<Users, 'insert'> {
+  readonly access: () => Access
+}
 
 export function identities({
   db,
@@ -25,15 +32,11 @@ export function identities({
   log,
   config,
   insert,
-}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & Pick<Users, 'insert'>): Pick<
-  Users,
-  'ofIdentity' | 'isIdentityOf'
-> {
+  access,
+}: IdentityParts): Pick<Users, 'ofIdentity' | 'isIdentityOf'> {
   const { provider } = config
   const now = () => new Date(clock.now())
   const refuse = (reason: string) => new Problem('provider_refused', reason)
-  const target = (row: Pick<Row, 'id' | 'email'>) =>
-    ({ kind: 'user', id: row.id, name: row.email }) as const
 
   const link = async (
     tx: Tx,
@@ -44,7 +47,7 @@ export function identities({
     await store.putIdentity(tx, { issuer, subject, person_id: row.id, created_at: now() })
     await record(tx, caller, {
       action: 'user.provider_linked',
-      target: target(row),
+      target: targetOf(row),
       after: { issuer, subject },
       event: { name: 'user.updated' },
     })
@@ -109,11 +112,12 @@ export function identities({
     const after = await store.update(tx, row.id, { role }, now())
     await record(tx, caller, {
       action: 'user.updated',
-      target: target(row),
+      target: targetOf(row),
       before: { role: row.role },
       after: { role },
       event: { version: after.version },
     })
+    if (row.role === 'admin') await endLinksOf(tx, caller, row.id, { record, ...access() })
     await rightsChanged(tx, row.id)
     return after
   }

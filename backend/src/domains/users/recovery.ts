@@ -14,7 +14,7 @@ import type { Platform } from '../../platform.ts'
 import { hashOf, type Sessions } from '../sessions/api.ts'
 import type { Users } from './api.ts'
 import * as store from './store.ts'
-import { targetOf } from './users.ts'
+import { targetOf } from './target.ts'
 
 type Person = Parameters<typeof targetOf>[0]
 

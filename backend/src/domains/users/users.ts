@@ -5,11 +5,11 @@ import type { Person } from '#contract/users.ts'
 import { inTransaction, lock } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { demandRole, system } from '../../http/caller.ts'
-import type { Platform } from '../../platform.ts'
 import { demandGoodPassword, hashPassword, sessionSource } from '../sessions/api.ts'
 import { refusingTaken, type Users } from './api.ts'
-import { identities } from './identities.ts'
+import { identities, type IdentityParts } from './identities.ts'
 import * as store from './store.ts'
+import { targetOf } from './target.ts'
 
 type Row = Selectable<Tables['person']>
 /** A new user has neither an account at the provider nor a second factor. */
@@ -29,14 +29,8 @@ export const present = (row: Row & store.Ways): Person => ({
   version: row.version,
 })
 
-/** The person as the target of an audit entry. */
-export const targetOf = ({ id, email }: { id: string; email: string }) =>
-  ({ kind: 'user', id, name: email }) as const
-
-export function users(
-  platform: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>,
-): Users {
-  const { db, clock, record } = platform
+export function users(parts: Omit<IdentityParts, 'insert'>): Users {
+  const { db, clock, record } = parts
   const insert: Users['insert'] = async (tx, caller, user) => {
     const made = present({
       ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })),
@@ -110,6 +104,6 @@ export function users(
     count: () => store.count(db),
     byEmail: (email, on = db) => store.byEmail(on, email),
     signedIn: async (...signedIn) => void (await store.signedIn(...signedIn)),
-    ...identities({ ...platform, insert }),
+    ...identities({ ...parts, insert }),
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
+import { invitationCreate, invitationLook } from '#contract/people/invitations.ts'
 import { profileGet, sessionProve, sessionProveProvider } from '#contract/people/profile.ts'
 import { totpBegin } from '#contract/people/second-factor.ts'
 import {
@@ -9,8 +10,8 @@ import {
   providerCookie,
 } from '#contract/people/sign-in.ts'
 import { serverList } from '#contract/servers/servers.ts'
-import { authorize, authorizeRefresh, sessionGet } from '#contract/sessions.ts'
-import { userCreate, userList, userUpdate } from '#contract/users.ts'
+import { authorize, authorizeRefresh, passwordResetLook, sessionGet } from '#contract/sessions.ts'
+import { userCreate, userList, userResetPassword, userUpdate } from '#contract/users.ts'
 import { type Backend, startBackend } from '../../../testing/backend.ts'
 import { type Account, realProvider } from '../testing/provider.ts'
 import { beginAt, finishAt, publicUrl, settings, roles } from './testing.ts'
@@ -178,15 +179,33 @@ test.each([
   },
 )
 
-test('the role follows the groups at each sign-in, and existing sessions follow it too; the last admin stays', async () => {
+test('the role follows the groups at each sign-in, and existing sessions and links follow it too; the last admin stays', async () => {
   const own = await startBackend({ environment: settings(id.issuer, roles) })
   const first = (await signIn('root', own)).answer!
+  const linked = await own.signIn({ role: 'viewer' })
+  const tokenOf = (url: string) => ({ token: new URL(url).hash.slice(1) })
+  const invitation = (
+    await own.call(
+      invitationCreate,
+      { body: { email: 'friend@example.com', name: 'Friend', role: 'admin' } },
+      as(first.accessToken),
+    )
+  ).answer!.url
+  const reset = (
+    await own.call(userResetPassword, { params: { id: linked.userId } }, as(first.accessToken))
+  ).answer!.url
+  const looks = async () => [
+    (await own.call(invitationLook, { body: tokenOf(invitation) })).status,
+    (await own.call(passwordResetLook, { body: tokenOf(reset) })).status,
+  ]
   expect((await own.call(sessionGet, {}, as(first.accessToken))).answer!.role).toBe('admin')
   accounts['root'] = { ...accounts['root'], groups: ['everybody'] }
   await signIn('root', own)
   expect((await own.call(userList, {}, as(first.accessToken))).status).toBe(200)
+  expect(await looks()).toEqual([200, 200])
   await own.signIn()
   await signIn('root', own)
+  expect(await looks()).toEqual([409, 409])
   await expect
     .poll(async () => (await own.call(userList, {}, as(first.accessToken))).status, {
       interval: 20,
