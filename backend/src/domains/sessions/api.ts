@@ -31,6 +31,8 @@ export interface Sessions {
    * there is no such session.
    */
   readonly lastProof: (sessionId: string) => Promise<number>
+  /** Whether the session stands, from the database. */
+  readonly isOpen: (tx: Tx, sessionId: string) => Promise<boolean>
   /** Ends all of a person's sessions except one. Returns their ids. */
   readonly endAll: (
     tx: Tx,

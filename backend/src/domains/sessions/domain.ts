@@ -197,6 +197,7 @@ export function sessionDomain(given: DomainParts): Sessions & Domain {
     authenticate: sessions.authenticate,
     lapsed: (callers) => open.lapsed(callers),
     lastProof: (sessionId) => open.lastProof(sessionId),
+    isOpen: (tx, sessionId) => open.isOpen(tx, sessionId),
     endAll: open.endAll,
     unlock: (tx, email) => parts.throttle.unlock(tx, email),
     resetSecondFactor: (...args) => secondFactors.reset(...args),

@@ -140,6 +140,12 @@ export function openSessions(
       return session
     },
 
+    /** Whether the session stands, from the database. */
+    async isOpen(tx: Tx, id: string): Promise<boolean> {
+      const session = await store.session(tx, id)
+      return session !== undefined && !isOver(session)
+    },
+
     endAll,
 
     /**

@@ -8,7 +8,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { PasskeyAnswer } from '#contract/people/passkeys.ts'
 import type { ProviderAnswer } from '#contract/people/sign-in.ts'
-import { type Role, scopesOf } from '#contract/permissions.ts'
+import { scopesOf } from '#contract/permissions.ts'
 import {
   type authorize,
   sessionLifetimeSeconds,
@@ -20,7 +20,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { CallContext } from '../../http/serve.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import type { Users } from '../users/api.ts'
+import type { Account, Users } from '../users/api.ts'
 import type { Devices } from './devices.ts'
 import type { OpenSessions, Rights } from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
@@ -53,13 +53,20 @@ export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'r
 export type IssueFor = Rights & { id: string; expires_at: Date; person_id: string; email: string }
 /** Where a sign-in comes from. */
 export type From = Pick<CallContext, 'ip' | 'userAgent' | 'cookies' | 'isEncrypted'>
-type Somebody = { id: string; email: string; name: string; role: Role; disabled_at: Date | null }
 /** `deviceCookie`: the `Set-Cookie` that makes the device known. */
 export interface Started {
   readonly userData: User
   readonly accessToken: string
   readonly refreshToken: string
   readonly deviceCookie: string
+}
+
+/**
+ * Thrown inside of a sign-in's transaction, which is then rolled back: the user was disabled or
+ * removed, or the password changed, after it was checked.
+ */
+class AccountChanged extends Error {
+  override readonly name = 'AccountChanged'
 }
 
 const wrongCode = 'This code is wrong, or was used already'
@@ -114,12 +121,8 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     /** Called in the transaction of the sign-in, with the caller that it makes. */
     readonly inside?: (tx: Tx, me: Caller) => Promise<void>
   }
-  const start = async (
-    caller: Caller,
-    person: Somebody,
-    from: From,
-    how: How,
-  ): Promise<Started> => {
+  /** @throws AccountChanged */
+  const start = async (caller: Caller, person: Account, from: From, how: How): Promise<Started> => {
     const { ip, userAgent } = from
     const at = new Date(clock.now())
     const session = {
@@ -139,6 +142,12 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       deviceCookie: await devices.remember(from, person.email),
     }
     await inTransaction(db, async (tx) => {
+      // Locked first: a change of the account ends the sessions that it finds, so none may begin
+      // with what was valid before it.
+      const now = await users.lock(tx, person.id)
+      const isPasswordOld = how.method === 'password' && now?.password_hash !== person.password_hash
+      if (!now || now.disabled_at !== null || isPasswordOld)
+        throw new AccountChanged('The account was changed meanwhile')
       const me: Caller = {
         kind: 'user',
         userId: person.id,
@@ -176,6 +185,68 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     )
   }
 
+  /** @throws AccountChanged; Problem as `signIn` */
+  const withPassword = async (
+    caller: Caller,
+    { email, password, code }: Input<typeof authorize>['body'],
+    from: From,
+    signal: AbortSignal,
+  ): Promise<Started> => {
+    demandLocal()
+    const { ip } = from
+    const device = await devices.known(from, email)
+    const source = device === undefined ? sourceOf(ip) : `device ${device}`
+    const { person, waitMs, verdict, rehashed, hold } = await tries.take({
+      email,
+      password,
+      source,
+      isKnown: device !== undefined,
+      signal,
+    })
+    const refuse = async (problem: Problem): Promise<Problem> => {
+      await refused(caller, problem, { person, ip, device })
+      await hold()
+      return problem
+    }
+    if (!verdict) throw await refuse(tooManyTries(waitMs))
+    if (!person || !verdict.right || person.disabled_at)
+      throw await refuse(new Problem('invalid_credentials', 'Invalid email or password'))
+    await throttle.succeed(email, source)
+    await tries.holdRight(person.id, hold)
+    const factors = await secondFactors.of(person.id)
+    if (!hasFactor(factors))
+      return start(caller, person, from, { method: 'password', hasSecondFactor: false, rehashed })
+    if (code === undefined) {
+      const ways = factors.totp_since
+        ? 'Enter the code of your authenticator app'
+        : 'Sign in with your passkey'
+      throw new Problem('second_factor_needed', `${ways}, or enter a recovery code.`)
+    }
+    // Guesses of codes slow down the account, whatever their source: only somebody who knows the
+    // password gets here, so no stranger can lock the user out.
+    const guesser =
+      device === undefined ? `second factor of ${person.id}` : `second factor on device ${device}`
+    const tried = await throttle.begin(email, guesser)
+    if (tried.attempt === undefined) throw await refuse(tooManyTries(tried.waitMs))
+    try {
+      const inside = async (tx: Tx, me: Caller) => {
+        await secondFactors.spend(tx, me, person, code)
+        await throttle.succeed(email, guesser, tx)
+      }
+      return await start(caller, person, from, {
+        method: 'password',
+        hasSecondFactor: true,
+        rehashed,
+        inside,
+      })
+    } catch (error) {
+      if (error instanceof WrongCode)
+        throw await refuse(new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
+      await throttle.forget(tried.attempt)
+      throw error
+    }
+  }
+
   return {
     refused,
     /** Answers all refusals that are held back, because the program stops. */
@@ -188,65 +259,15 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
      * @throws Problem invalid_credentials, with the same response and timing for an unknown email
      * and a wrong password; second_factor_needed; throttled, with the time to wait
      */
-    async signIn(
-      caller: Caller,
-      { email, password, code }: Input<typeof authorize>['body'],
-      from: From,
-      signal: AbortSignal,
-    ): Promise<Started> {
-      demandLocal()
-      const { ip } = from
-      const device = await devices.known(from, email)
-      const source = device === undefined ? sourceOf(ip) : `device ${device}`
-      const { person, waitMs, verdict, rehashed, hold } = await tries.take({
-        email,
-        password,
-        source,
-        isKnown: device !== undefined,
-        signal,
-      })
-      const refuse = async (problem: Problem): Promise<Problem> => {
-        await refused(caller, problem, { person, ip, device })
-        await hold()
-        return problem
-      }
-      if (!verdict) throw await refuse(tooManyTries(waitMs))
-      if (!person || !verdict.right || person.disabled_at)
-        throw await refuse(new Problem('invalid_credentials', 'Invalid email or password'))
-      await throttle.succeed(email, source)
-      await tries.holdRight(person.id, hold)
-      const factors = await secondFactors.of(person.id)
-      if (!hasFactor(factors))
-        return start(caller, person, from, { method: 'password', hasSecondFactor: false, rehashed })
-      if (code === undefined) {
-        const ways = factors.totp_since
-          ? 'Enter the code of your authenticator app'
-          : 'Sign in with your passkey'
-        throw new Problem('second_factor_needed', `${ways}, or enter a recovery code.`)
-      }
-      // Guesses of codes slow down the account, whatever their source: only somebody who knows the
-      // password gets here, so no stranger can lock the user out.
-      const guesser =
-        device === undefined ? `second factor of ${person.id}` : `second factor on device ${device}`
-      const tried = await throttle.begin(email, guesser)
-      if (tried.attempt === undefined) throw await refuse(tooManyTries(tried.waitMs))
-      try {
-        const inside = async (tx: Tx, me: Caller) => {
-          await secondFactors.spend(tx, me, person, code)
-          await throttle.succeed(email, guesser, tx)
+    async signIn(...asked: Parameters<typeof withPassword>): Promise<Started> {
+      for (;;)
+        try {
+          return await withPassword(...asked)
+        } catch (error) {
+          // Checked again by what holds now: the password may be right still, if another sign-in
+          // has only hashed it anew.
+          if (!(error instanceof AccountChanged)) throw error
         }
-        return await start(caller, person, from, {
-          method: 'password',
-          hasSecondFactor: true,
-          rehashed,
-          inside,
-        })
-      } catch (error) {
-        if (error instanceof WrongCode)
-          throw await refuse(new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
-        await throttle.forget(tried.attempt)
-        throw error
-      }
     },
 
     /** @throws Problem invalid_credentials, challenge_over, conflict */
@@ -254,12 +275,14 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       demandLocal()
       const personId = await passkeys.check(answer)
       const person = personId === undefined ? undefined : await users.byId(personId)
-      if (!person || person.disabled_at)
-        throw await refused(caller, new Problem('invalid_credentials', unknownPasskey), {
-          person,
-          ip: from.ip,
-        })
-      return start(caller, person, from, { method: 'passkey', hasSecondFactor: true })
+      const refuse = () =>
+        refused(caller, new Problem('invalid_credentials', unknownPasskey), { person, ip: from.ip })
+      if (!person || person.disabled_at) throw await refuse()
+      try {
+        return await start(caller, person, from, { method: 'passkey', hasSecondFactor: true })
+      } catch (error) {
+        throw error instanceof AccountChanged ? await refuse() : error
+      }
     },
 
     /** @throws Problem forbidden, conflict */
@@ -281,7 +304,11 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
           ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })),
           return_to: returnTo,
         }
-      } catch (error) {
+      } catch (given) {
+        const error =
+          given instanceof AccountChanged
+            ? new Problem('provider_refused', 'Your account here was disabled or removed.')
+            : given
         // Anybody can send answers to sign-ins that nobody began, and must not fill the audit log
         // with them.
         if (!(error instanceof Problem) || error.code === 'challenge_over') throw error

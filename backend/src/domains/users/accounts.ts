@@ -173,6 +173,8 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
       await demandGoodPassword(new_password, found.email, 'new_password')
       const password_hash = await hashPassword(new_password, `link of ${found.id}`)
       await inTransaction(db, async (tx) => {
+        // Locked before the link, as by whoever makes or withdraws one.
+        await store.lock(tx, found.id)
         if (!(await store.spendReset(tx, hash))) throw linkOver()
         await sessions.unlock(tx, found.email)
         await setPassword(tx, caller, found, password_hash, 'reset')
@@ -182,7 +184,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
     /**
      * Changes the caller's own password; the caller's session stays. Guesses at the old password
      * are throttled like sign-ins.
-     * @throws Problem invalid, throttled
+     * @throws Problem invalid, throttled, session_expired
      */
     async changePassword(
       caller: UserCaller,
@@ -194,9 +196,16 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
       if (!(await sessions.isOwnPassword(caller, row, password)))
         throw new Problem('invalid', reason, { password: reason })
       const password_hash = await hashPassword(new_password, sessionSource(caller))
-      await inTransaction(db, (tx) =>
-        setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId),
-      )
+      const isChanged = await inTransaction(db, async (tx) => {
+        const current = await store.lock(tx, row.id)
+        if (!current || !(await sessions.isOpen(tx, caller.sessionId)))
+          throw new Problem('session_expired', 'Session expired. Please sign in again.')
+        if (current.password_hash !== row.password_hash) return false
+        await setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId)
+        return true
+      })
+      // Checks the old password again: it was changed meanwhile, or a sign-in hashed it anew.
+      if (!isChanged) await calls.changePassword(caller, { password, new_password })
     },
   }
 

@@ -48,6 +48,8 @@ export interface Users {
     user: Pick<Account, 'email' | 'name' | 'role' | 'password_hash'>,
   ) => Promise<Person>
   readonly count: () => Promise<number>
+  /** Locks the user until the end of the transaction. Undefined for an id that doesn't exist. */
+  readonly lock: (tx: Tx, id: string) => Promise<Account | undefined>
   /** Undefined for an id that doesn't exist. */
   readonly byId: (id: string) => Promise<Account | undefined>
   readonly byEmail: (email: string, on?: Db | Tx) => Promise<Account | undefined>

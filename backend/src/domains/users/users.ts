@@ -81,6 +81,7 @@ export function users(parts: Omit<IdentityParts, 'insert'>): Users {
       })
     },
 
+    lock: store.lock,
     byId: (id) => store.byId(db, id),
 
     rename: (caller, id, name) =>
