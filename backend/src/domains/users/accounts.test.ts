@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { eventStream } from '#contract/events.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
+import { type Scope, scopesOf } from '#contract/permissions.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import {
   authorize,
@@ -246,6 +248,38 @@ test('a reset link becomes invalid after 24 h, when a new link is created, or wh
   const third = await link()
   await admin.call(userRemove, { params: { id: user.userId } })
   expect(await look(third)).toBe(409)
+})
+
+test('a reset link ends when the role changes, or the user changes the password', async () => {
+  const tokenOf = ({ answer }: { answer: { url: string } | undefined }) =>
+    new URL(answer!.url).hash.slice(1)
+  const use = async (token: string) =>
+    (await backend.call(passwordReset, { body: { token, new_password: 'another long password' } }))
+      .problem?.code
+  const user = await backend.signIn({ role: 'viewer' })
+  const params = { id: user.userId }
+  // An API token that may not make links for admins.
+  const scopes: Scope[] = ['users:manage', ...scopesOf.viewer]
+  const { token } = (await admin.call(apiTokenCreate, { body: { name: 'help desk', scopes } }))
+    .answer!
+  const first = tokenOf(
+    await backend.call(
+      userResetPassword,
+      { params },
+      { headers: { authorization: `Bearer ${token}` } },
+    ),
+  )
+  await admin.call(userUpdate, { params, body: { name: 'Renamed' } })
+  expect((await backend.call(passwordResetLook, { body: { token: first } })).status).toBe(200)
+  await admin.call(userUpdate, { params, body: { role: 'admin' } })
+  expect(await use(first)).toBe('link_over')
+  const second = tokenOf(await admin.call(userResetPassword, { params }))
+  await user.call(passwordChange, { body: { password: user.password, new_password: good } })
+  expect(await use(second)).toBe('link_over')
+  expect((await signIn(user.email, good)).status).toBe(200)
+  expect(
+    (await audited(user.userId)).filter((action) => action === 'user.password_reset_withdrawn'),
+  ).toHaveLength(2)
 })
 
 test('changing the password requires the old password, ends all other sessions, and keeps the current one', async () => {

@@ -35,7 +35,7 @@ import {
   sessionSource,
 } from '../sessions/api.ts'
 import type { Users } from './api.ts'
-import { endLinksOf } from './links.ts'
+import { endLinkFor, endLinksOf } from './links.ts'
 import { type Recovery, recovery } from './recovery.ts'
 import * as store from './store.ts'
 import { targetOf } from './target.ts'
@@ -79,6 +79,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
       target: targetOf(row),
       event: { name: 'user.updated', version: after.version },
     })
+    await endLinkFor(tx, caller, row, parts)
     await sessions.endAll(tx, caller, row, `password_${how}`, but)
   }
 
@@ -126,6 +127,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
         if (isDisabledAnew) await sessions.endAll(tx, caller, row, 'disabled')
         if (isAdmin(row) && (isDisabledAnew || change.role !== undefined))
           await endLinksOf(tx, caller, id, parts)
+        if (change.role !== undefined) await endLinkFor(tx, caller, row, parts)
         if (isDisabledAnew || change.role !== undefined) await rightsChanged(tx, id)
         return after
       }),

@@ -14,7 +14,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { emailOf, nameOf, rightsChanged, roleOf, verifiedOf } from '../sessions/api.ts'
 import { type Access, type Identity, refusingTaken, type Users } from './api.ts'
-import { endLinksOf } from './links.ts'
+import { endLinkFor, endLinksOf } from './links.ts'
 import * as store from './store.ts'
 import { targetOf } from './target.ts'
 
@@ -118,6 +118,7 @@ export function identities({
       event: { version: after.version },
     })
     if (row.role === 'admin') await endLinksOf(tx, caller, row.id, { record, ...access() })
+    await endLinkFor(tx, caller, row, { record })
     await rightsChanged(tx, row.id)
     return after
   }

@@ -155,6 +155,14 @@ export const removeResetsOf = (tx: Tx, makerId: string) =>
     .returning(['person.id', 'person.email'])
     .execute()
 
+/** Removes the link for somebody. Returns whether there was one. */
+export const removeResetFor = async (tx: Tx, personId: string): Promise<boolean> =>
+  (await tx
+    .deleteFrom('password_reset')
+    .where('person_id', '=', personId)
+    .returning('person_id')
+    .executeTakeFirst()) !== undefined
+
 /** The person whose password a link can set; undefined if the link isn't valid (any more). */
 export const resetOf = (db: Db, hash: Buffer, now: Date) =>
   db

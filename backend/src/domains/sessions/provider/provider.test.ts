@@ -203,7 +203,7 @@ test('the role follows the groups at each sign-in, and existing sessions and lin
   await signIn('root', own)
   expect((await own.call(userList, {}, as(first.accessToken))).status).toBe(200)
   expect(await looks()).toEqual([200, 200])
-  await own.signIn()
+  const other = await own.signIn()
   await signIn('root', own)
   expect(await looks()).toEqual([409, 409])
   await expect
@@ -211,11 +211,20 @@ test('the role follows the groups at each sign-in, and existing sessions and lin
       interval: 20,
     })
     .toBe(403)
+  const ownReset = await own.call(
+    userResetPassword,
+    { params: { id: first.userData.id } },
+    as(other.accessToken),
+  )
   accounts['root'] = { ...accounts['root'], groups: ['admins'] }
   expect(
     (await own.call(sessionGet, {}, as((await signIn('root', own)).answer!.accessToken))).answer!
       .role,
   ).toBe('admin')
+  // The link was made for the lower role.
+  expect(
+    (await own.call(passwordResetLook, { body: tokenOf(ownReset.answer!.url) })).problem?.code,
+  ).toBe('link_over')
 })
 
 test('without a map of roles, only users of Steelyard sign in, with the role that they have here', async () => {
