@@ -17,8 +17,8 @@ import {
   mostApiTokens,
 } from '#contract/people/api-tokens.ts'
 import { scopesOf } from '#contract/permissions.ts'
-import { inTransaction, lock, notify, violatedConstraint } from '../../db/db.ts'
-import { demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
+import { inTransaction, lock, notify, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Caller, demandAccess, mayManageAccess, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
@@ -104,6 +104,15 @@ export function apiTokens({
     return row
   }
 
+  const recordRevocation = async (tx: Tx, caller: Caller, row: store.TokenRow): Promise<void> => {
+    await notify(tx, channel, row.id)
+    await record(tx, caller, {
+      action: 'api_token.revoked',
+      target: { kind: 'api_token', id: row.id, name: row.name },
+      before: present(row),
+    })
+  }
+
   const calls = {
     /** @throws Problem forbidden for others' tokens without `users:manage` */
     async list(
@@ -167,12 +176,7 @@ export function apiTokens({
           !(await store.remove(tx, id))
         )
           throw new Problem('not_found', 'There is no such API token')
-        await notify(tx, channel, id)
-        await record(tx, caller, {
-          action: 'api_token.revoked',
-          target: { kind: 'api_token', id, name: row.name },
-          before: present(row),
-        })
+        await recordRevocation(tx, caller, row)
       })
       forget(id)
     },
@@ -190,6 +194,10 @@ export function apiTokens({
     },
     removeOld: async () => void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
     isToken: (text) => text.startsWith(prefix),
+    async revokeAll(tx, caller, userId) {
+      for (const row of await store.ofPerson(tx, userId))
+        if (await store.remove(tx, row.id)) await recordRevocation(tx, caller, row)
+    },
     async authenticate(text, { ip, requestId }) {
       const row = apiTokenPattern.test(text) ? await standing(text, ip) : undefined
       if (!row)

@@ -75,6 +75,12 @@ export const touch = (db: Db, id: string, at: Date, ip: string) =>
     .where('id', '=', id)
     .execute()
 
+export const ofPerson = (tx: Tx, personId: string): Promise<TokenRow[]> =>
+  withPerson(tx)
+    .where('api_token.person_id', '=', personId)
+    .orderBy('api_token.created_at')
+    .execute()
+
 /** Returns whether the token existed. */
 export const remove = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.deleteFrom('api_token').where('id', '=', id).returning('id').executeTakeFirst()) !==

@@ -6,7 +6,7 @@ import type { Authenticate } from '../../http/session.ts'
 
 export { sessionSource } from './own-password.ts'
 export { demandGoodPassword, hashPassword } from './password.ts'
-export { emailOf, nameOf, roleOf, verifiedOf } from './provider/claims.ts'
+export { emailOf, hasGroups, nameOf, roleOf, verifiedOf } from './provider/claims.ts'
 export { revokedChannel, rightsChanged } from './rights.ts'
 export { hashOf } from './token-hash.ts'
 
@@ -19,6 +19,7 @@ export type EndReason =
   | 'password_changed'
   | 'password_reset'
   | 'second_factor_reset'
+  | 'no_group'
 
 type Person = { readonly id: string; readonly email: string }
 

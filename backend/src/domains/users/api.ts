@@ -4,7 +4,9 @@ import type { Role } from '#contract/permissions.ts'
 import type { Person, userCreate } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { ApiTokens } from '../api-tokens/api.ts'
 import type { Invitations } from '../invitations/api.ts'
+import type { Sessions } from '../sessions/api.ts'
 
 export { refusingTaken } from './taken.ts'
 
@@ -30,6 +32,8 @@ export interface Identity {
 /** What ends with a user's rights. These domains need the users, so they are made later. */
 export interface Access {
   readonly invitations: Pick<Invitations, 'endOf'>
+  readonly sessions: Pick<Sessions, 'endAll'>
+  readonly apiTokens: Pick<ApiTokens, 'revokeAll'>
 }
 
 export interface Users {
@@ -70,7 +74,8 @@ export interface Users {
   readonly hasProvider: (id: string) => Promise<boolean>
   /**
    * The user to whom an account at the provider belongs, linked or added if necessary, with the
-   * role of its groups. @throws Problem provider_refused with what is missing
+   * role of its groups. A user without any group is refused and loses what is open.
+   * @throws Problem provider_refused with what is missing
    */
   readonly ofIdentity: (caller: Caller, identity: Identity) => Promise<Account>
   /** Whether an account at the provider is that of a user. */

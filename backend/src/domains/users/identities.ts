@@ -12,7 +12,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { emailOf, nameOf, rightsChanged, roleOf, verifiedOf } from '../sessions/api.ts'
+import { emailOf, hasGroups, nameOf, rightsChanged, roleOf, verifiedOf } from '../sessions/api.ts'
 import { type Access, type Identity, refusingTaken, type Users } from './api.ts'
 import { endLinkFor, endLinksOf } from './links.ts'
 import * as store from './store.ts'
@@ -101,14 +101,34 @@ export function identities({
     return row
   }
 
+  const isLastAdmin = (row: Row, admins: readonly unknown[]): boolean => {
+    const isLast =
+      row.role === 'admin' && row.disabled_at === null && !mayStopBeingAdmin(admins.length).ok
+    if (isLast) log.warn('provider.last_admin', { user_id: row.id })
+    return isLast
+  }
+
+  /**
+   * Ends what is open for a user who is in no group any more, as less of a role would. The role
+   * itself stays, for when a group comes back. The last admin keeps everything.
+   */
+  const endAccess = async (tx: Tx, caller: Caller, identity: Identity): Promise<void> => {
+    const id = await store.idOfIdentity(tx, identity)
+    if (id === undefined) return
+    const admins = await store.lockAdmins(tx)
+    const row = await store.lock(tx, id)
+    if (!row || isLastAdmin(row, admins)) return
+    const { sessions, apiTokens, invitations } = access()
+    await sessions.endAll(tx, caller, row, 'no_group')
+    await apiTokens.revokeAll(tx, caller, id)
+    await endLinksOf(tx, caller, id, { record, invitations })
+  }
+
   /** Gives the user the role that the provider's groups say. The last admin stays. */
   const follow = async (tx: Tx, caller: Caller, row: Row, role: Role): Promise<Row> => {
     if (row.role === role) return row
     const admins = await store.lockAdmins(tx)
-    if (row.role === 'admin' && row.disabled_at === null && !mayStopBeingAdmin(admins.length).ok) {
-      log.warn('provider.last_admin', { user_id: row.id })
-      return row
-    }
+    if (isLastAdmin(row, admins)) return row
     const after = await store.update(tx, row.id, { role }, now())
     await record(tx, caller, {
       action: 'user.updated',
@@ -127,10 +147,15 @@ export function identities({
     async ofIdentity(caller, identity) {
       const { name, roleClaim, roles } = provider!
       const role = roles && roleOf(identity.claims, roleClaim, roles)
-      if (roles && role === undefined)
+      if (roles && role === undefined) {
+        // Without the claim the provider says nothing about groups: its settings may be wrong, and
+        // revoked API tokens don't come back.
+        if (hasGroups(identity.claims, roleClaim))
+          await inTransaction(db, (tx) => endAccess(tx, caller, identity))
         throw refuse(
           `None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`,
         )
+      }
       const attempt = () =>
         refusingTaken(() =>
           inTransaction(db, async (tx) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { invitationCreate, invitationLook } from '#contract/people/invitations.ts'
 import { profileGet, sessionProve, sessionProveProvider } from '#contract/people/profile.ts'
 import { totpBegin } from '#contract/people/second-factor.ts'
@@ -225,6 +226,49 @@ test('the role follows the groups at each sign-in, and existing sessions and lin
   expect(
     (await own.call(passwordResetLook, { body: tokenOf(ownReset.answer!.url) })).problem?.code,
   ).toBe('link_over')
+})
+
+test('somebody without any of the groups is refused, and loses sessions, API tokens and links; the last admin keeps them', async () => {
+  const own = await startBackend({ environment: settings(id.issuer, roles) })
+  accounts['leaver'] = { email: 'leaver@example.com', email_verified: true, groups: ['admins'] }
+  const { accessToken } = (await signIn('leaver', own)).answer!
+  const { token } = (
+    await own.call(
+      apiTokenCreate,
+      { body: { name: 'ci', scopes: ['servers:read'] } },
+      as(accessToken),
+    )
+  ).answer!
+  const { url } = (
+    await own.call(
+      invitationCreate,
+      { body: { email: 'friend@example.com', name: 'Friend', role: 'admin' } },
+      as(accessToken),
+    )
+  ).answer!
+  const stands = async () => [
+    (await own.call(sessionGet, {}, as(accessToken))).status,
+    (await own.call(serverList, {}, as(token))).status,
+    (await own.call(invitationLook, { body: { token: new URL(url).hash.slice(1) } })).status,
+  ]
+  const refused = async () => (await signIn('leaver', own)).problem?.error
+  const reason = expect.stringMatching(/^None of your groups/) as string
+  accounts['leaver'] = { ...accounts['leaver'], groups: ['cafeteria'] }
+  expect([await refused(), await stands()]).toEqual([reason, [200, 200, 200]])
+  const admin = await own.signIn()
+  // A provider that says nothing about groups may only lack a setting.
+  accounts['leaver'] = { email: 'leaver@example.com', email_verified: true }
+  expect([await refused(), await stands()]).toEqual([reason, [200, 200, 200]])
+  accounts['leaver'] = { ...accounts['leaver'], groups: ['cafeteria'] }
+  expect(await refused()).toEqual(reason)
+  await expect.poll(stands, { interval: 20 }).toEqual([401, 401, 409])
+  await own.publish()
+  const actions = (await admin.call(auditList, { query: { per_page: 1000 } })).answer!.items.map(
+    ({ action }) => action,
+  )
+  expect(actions).toEqual(
+    expect.arrayContaining(['session.ended', 'api_token.revoked', 'invitation.removed']),
+  )
 })
 
 test('without a map of roles, only users of Steelyard sign in, with the role that they have here', async () => {
