@@ -97,6 +97,7 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
       ifMatch: Versions,
     ): Promise<Person> =>
       inTransaction(db, async (tx) => {
+        await users.demandAdmin(tx, caller)
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id, ifMatch)
         if (
@@ -132,9 +133,10 @@ export function accounts(parts: AccountParts): Domain & Pick<Recovery, 'recover'
         return after
       }),
 
-    /** @throws Problem not_found, last_admin */
+    /** @throws Problem not_found, forbidden, last_admin */
     remove: (caller: Caller, id: string): Promise<void> =>
       inTransaction(db, async (tx) => {
+        await users.demandAdmin(tx, caller)
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id)
         if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')

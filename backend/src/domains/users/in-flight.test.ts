@@ -3,8 +3,16 @@ import { hash } from '@node-rs/argon2'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { authorize, passwordChange } from '#contract/sessions.ts'
+import {
+  userCreate,
+  userList,
+  userRemove,
+  userResetSecondFactor,
+  userUnlock,
+  userUpdate,
+} from '#contract/users.ts'
 import type { Tx } from '../../db/db.ts'
-import { startBackend } from '../../testing/backend.ts'
+import { type SignedIn, startBackend } from '../../testing/backend.ts'
 import { hashPassword } from '../sessions/api.ts'
 
 const backend = await startBackend()
@@ -130,4 +138,38 @@ test('of two changes of the password at the same moment, the second needs the ne
     async () => undefined,
   )
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 422])
+})
+
+test.each<[string, (boss: SignedIn, person: SignedIn) => Promise<{ status: number }>]>([
+  [
+    'adds a user',
+    (boss) =>
+      boss.call(userCreate, { body: { email: 'late@example.com', name: 'Late', role: 'admin' } }),
+  ],
+  [
+    'gives a role',
+    (boss, { userId: id }) => boss.call(userUpdate, { params: { id }, body: { role: 'admin' } }),
+  ],
+  [
+    'removes second factors',
+    (boss, { userId: id }) => boss.call(userResetSecondFactor, { params: { id } }),
+  ],
+  ['clears failed sign-ins', (boss, { userId: id }) => boss.call(userUnlock, { params: { id } })],
+  ['removes a user', (boss, { userId: id }) => boss.call(userRemove, { params: { id } })],
+])('an admin who is disabled at the same moment no longer %s', async (_what, call) => {
+  const [admin, leaving] = [await backend.signIn(), await backend.signIn()]
+  const person = await backend.signIn({ role: 'viewer' })
+  const people = async () =>
+    (await admin.call(userList, { query: { per_page: 1000 } })).answer!.items.map(
+      ({ email, role }) => `${email} ${role}`,
+    )
+  const before = await people()
+  const { answer } = await db.transaction().execute(async (tx) => {
+    await setPerson(tx, leaving.userId, { disabled_at: new Date(backend.clock.now()) })
+    const called = call(leaving, person)
+    await Promise.race([called, untilWaiting(1)])
+    return { answer: called }
+  })
+  expect((await answer).status).toBe(403)
+  expect(await people()).toEqual(before)
 })

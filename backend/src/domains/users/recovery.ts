@@ -100,16 +100,18 @@ export function recovery({ db, clock, record, config, sessions, users }: Recover
      */
     resetSecondFactor: (caller: Caller, id: string): Promise<void> =>
       inTransaction(db, async (tx) => {
+        await users.demandAdmin(tx, caller)
         const row = existing(await store.lock(tx, id), 'user')
         demandRole(caller, row.role)
         await removeFactors(tx, caller, row)
       }),
 
-    /** @throws Problem not_found */
+    /** @throws Problem not_found, forbidden */
     unlock: (caller: Caller, id: string): Promise<Answer<typeof userUnlock>> =>
-      inTransaction(db, async (tx) =>
-        clearFailures(tx, caller, existing(await store.lock(tx, id), 'user')),
-      ),
+      inTransaction(db, async (tx) => {
+        await users.demandAdmin(tx, caller)
+        return clearFailures(tx, caller, existing(await store.lock(tx, id), 'user'))
+      }),
 
     /**
      * Creates a link for an administrator who can't sign in, clears the failed sign-ins and, with

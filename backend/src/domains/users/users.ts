@@ -44,6 +44,12 @@ export function users(parts: Omit<IdentityParts, 'insert'>): Users {
     })
     return made
   }
+  const demandAdmin: Users['demandAdmin'] = async (tx, caller) => {
+    if (caller.kind !== 'user') return
+    const admins = await store.lockAdmins(tx)
+    if (!admins.some(({ id }) => id === caller.userId))
+      throw new Problem('forbidden', 'You are no longer an administrator')
+  }
   return {
     async create(caller, { password, ...user }) {
       demandRole(caller, user.role)
@@ -51,18 +57,15 @@ export function users(parts: Omit<IdentityParts, 'insert'>): Users {
       const by = caller.kind === 'user' ? sessionSource(caller) : system.name
       const password_hash = password === undefined ? null : await hashPassword(password, by)
       return refusingTaken(() =>
-        inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash })),
+        inTransaction(db, async (tx) => {
+          await demandAdmin(tx, caller)
+          return insert(tx, caller, { ...user, password_hash })
+        }),
       )
     },
 
     insert,
-
-    async demandAdmin(tx, caller) {
-      if (caller.kind !== 'user') return
-      const admins = await store.lockAdmins(tx)
-      if (!admins.some(({ id }) => id === caller.userId))
-        throw new Problem('forbidden', 'You are no longer an administrator')
-    },
+    demandAdmin,
 
     async createFirst({ email, password, name }) {
       if ((await store.count(db)) > 0) return undefined
