@@ -103,7 +103,7 @@ export function profile({
         `Passwords and passkeys are switched off here. Confirm with ${provider.name}.`,
       )
     if (passkey) {
-      if ((await passkeys.check(passkey, caller)) !== caller.userId)
+      if ((await passkeys.check(passkey, caller))?.personId !== caller.userId)
         throw refuse('passkey', 'This passkey is not one of yours, or its answer is not valid')
     } else if (!(await isOwnPassword(throttle, caller, await own(caller), password!)))
       throw refuse('password', 'This is not your password')

@@ -63,7 +63,7 @@ export interface Started {
 
 /**
  * Thrown inside of a sign-in's transaction, which is then rolled back: the user was disabled or
- * removed, or the password changed, after it was checked.
+ * removed, the password changed or the passkey removed, after it was checked.
  */
 class AccountChanged extends Error {
   override readonly name = 'AccountChanged'
@@ -273,13 +273,20 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     /** @throws Problem invalid_credentials, challenge_over, conflict */
     async signInWithPasskey(caller: Caller, answer: PasskeyAnswer, from: From): Promise<Started> {
       demandLocal()
-      const personId = await passkeys.check(answer)
-      const person = personId === undefined ? undefined : await users.byId(personId)
+      const passkey = await passkeys.check(answer)
+      const person = passkey && (await users.byId(passkey.personId))
       const refuse = () =>
         refused(caller, new Problem('invalid_credentials', unknownPasskey), { person, ip: from.ip })
       if (!person || person.disabled_at) throw await refuse()
       try {
-        return await start(caller, person, from, { method: 'passkey', hasSecondFactor: true })
+        return await start(caller, person, from, {
+          method: 'passkey',
+          hasSecondFactor: true,
+          async inside(tx) {
+            if (!(await passkeys.isKept(tx, passkey.id)))
+              throw new AccountChanged('The passkey was removed meanwhile')
+          },
+        })
       } catch (error) {
         throw error instanceof AccountChanged ? await refuse() : error
       }

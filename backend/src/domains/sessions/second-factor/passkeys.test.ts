@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import {
@@ -78,6 +79,30 @@ test('with a passkey, the password alone does not sign in', async () => {
     (await backend.call(authorize, { body: { email, password, code: recovery_codes![0]! } }))
       .status,
   ).toBe(200)
+})
+
+test('a passkey that is removed while it signs in starts no session', async () => {
+  const user = await backend.signIn({ role: 'viewer' })
+  const { device, passkey } = await withPasskey(user)
+  const { db } = backend.platform
+  const waits = async () =>
+    (
+      await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        db,
+      )
+    ).rows.length
+  const { answer } = await db.transaction().execute(async (tx) => {
+    await tx.selectFrom('person').select('id').where('id', '=', user.userId).forUpdate().execute()
+    const signed = signIn(device)
+    await expect.poll(waits, { timeout: 60_000, interval: 20 }).toBe(1)
+    await tx.deleteFrom('passkey').where('id', '=', passkey.id).execute()
+    return { answer: signed }
+  })
+  expect([(await answer).status, (await answer).problem?.code]).toEqual([
+    401,
+    'invalid_credentials',
+  ])
+  expect((await user.call(sessionList)).answer!.total).toBe(1)
 })
 
 test('a challenge is answered once, within five minutes, and only for what it was made', async () => {

@@ -15,7 +15,7 @@ import {
   type PasskeyChallenge,
   passkeysAt,
 } from '#contract/people/passkeys.ts'
-import { inTransaction } from '../../../db/db.ts'
+import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { UserCaller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import type { ChallengeKind, Challenges } from '../challenges/challenges.ts'
@@ -135,7 +135,7 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     },
 
     /**
-     * Checks the answer to a challenge, which is used up. Returns the person of the passkey;
+     * Checks the answer to a challenge, which is used up. Returns the passkey and its person;
      * undefined if the passkey is unknown or its answer isn't valid.
      * @param caller the session that asked for the challenge; without it, the challenge is one for
      * a sign-in
@@ -144,7 +144,7 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
     async check(
       { challenge_id, credential }: PasskeyAnswer,
       caller?: UserCaller,
-    ): Promise<string | undefined> {
+    ): Promise<{ id: string; personId: string } | undefined> {
       demandPossible()
       const read = z.safeParse(Authentication, credential)
       if (!read.success)
@@ -183,7 +183,9 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
           backed_up: authenticationInfo.credentialBackedUp,
           at: new Date(clock.now()),
         }
-        return verified && (await store.usePasskey(db, row, next)) ? row.person_id : undefined
+        return verified && (await store.usePasskey(db, row, next))
+          ? { id: row.id, personId: row.person_id }
+          : undefined
       } catch (error) {
         // The library throws for everything that an answer may have wrong, such as another origin
         // or a counter that went back, which a copied device shows.
@@ -191,6 +193,9 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
         return undefined
       }
     },
+
+    /** Whether the passkey was not removed. */
+    isKept: (tx: Tx, id: string): Promise<boolean> => store.hasPasskey(tx, id),
 
     /** @throws Problem conflict */
     async beginNew(caller: UserCaller): Promise<PasskeyChallenge> {

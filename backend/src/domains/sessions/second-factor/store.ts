@@ -134,6 +134,10 @@ export const passkeys = (db: Db | Tx, personId: string): Promise<PasskeyRow[]> =
 export const passkeyOf = (db: Db, credentialId: string): Promise<PasskeyRow | undefined> =>
   db.selectFrom('passkey').selectAll().where('credential_id', '=', credentialId).executeTakeFirst()
 
+export const hasPasskey = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.selectFrom('passkey').select('id').where('id', '=', id).executeTakeFirst()) !==
+  undefined
+
 /** Undefined if the passkey is known already. */
 export const insertPasskey = (
   tx: Tx,
