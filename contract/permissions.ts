@@ -28,11 +28,12 @@ export const Role = z.enum(roles)
 export type Role = (typeof roles)[number]
 
 /**
- * Viewers read; operators also write, download credentials and manage alerts; admins do everything.
+ * Viewers read. Operators also write, download credentials and manage alerts: all but the last scope,
+ * users:manage. Admins do everything.
  */
 export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: scopes.filter((s) => s.endsWith(':read') && s !== 'secrets:read'),
-  operator: scopes.filter((s) => s !== 'users:manage'),
+  operator: scopes.slice(0, -1),
   admin: scopes,
 }
 
