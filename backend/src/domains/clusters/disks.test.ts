@@ -65,7 +65,7 @@ test('a disk without a WWID is found by its serial, if no other disk has the sam
   ]
   expect(installProblem(virtual, renamed)).toContain('/dev/vda is now /dev/vdb')
   expect(installProblem(virtual, [{ id: 'vda', serial: 'V1' }])).toBeNull()
-  expect(installProblem(virtual, [...renamed, { id: 'vdc', serial: 'V1' }])).toBeNull()
+  expect(installProblem(virtual, [...renamed, { id: 'vdc', serial: 'V1', size: 2 }])).toBeNull()
 })
 
 test('selected disks are wiped even if their names have changed; the disk that Talos runs from is never wiped', () => {
@@ -77,6 +77,40 @@ test('selected disks are wiped even if their names have changed; the disk that T
   expect(toWipe(chosen, now, '/dev/sdb')).toEqual({ wipe: ['/dev/sda', '/dev/sdc'], gone: [] })
   expect(toWipe(chosen, now, '/dev/sdc')).toEqual({ wipe: ['/dev/sda'], gone: ['/dev/sdc'] })
   expect(toWipe(chosen, [], undefined)).toEqual({ wipe: [], gone: ['/dev/sdb', '/dev/sdc'] })
+})
+
+test('a disk that nobody has chosen is not wiped because it has the path of a chosen one', () => {
+  const asked = (now: readonly { id: string; serial?: string; wwid?: string; size?: number }[]) =>
+    toWipe(
+      {
+        ...chosen,
+        workload_disks: ['/dev/sdb'],
+        disk_wwids: {},
+        agreed_disks: agreedOf([{ ...disk('sdb', null), serial: 'A' }], ['/dev/sdb']),
+      },
+      now,
+      '/dev/sda',
+    )
+  const none = { wipe: [], gone: ['/dev/sdb'] }
+  expect(asked([{ id: 'sdb', serial: 'B' }])).toEqual(none)
+  expect(asked([{ id: 'sdb' }])).toEqual(none)
+  const twins = ['sdc', 'sdd'].map((id, at) => ({ id, serial: 'A', wwid: `naa.${at}` }))
+  expect(asked([{ id: 'sdb', serial: 'B' }, ...twins])).toEqual(none)
+  // Several paths to the chosen disk.
+  const paths = twins.map((d) => ({ ...d, wwid: 'naa.5' }))
+  expect(asked([{ id: 'sdb', serial: 'B' }, ...paths])).toEqual({ wipe: ['/dev/sdc'], gone: [] })
+  expect(asked([...twins, { id: 'sdb', serial: 'A' }])).toEqual({ wipe: ['/dev/sdb'], gone: [] })
+
+  // Chosen by its path, because two paths have its WWID and it has no serial.
+  const byPath = {
+    ...chosen,
+    workload_disks: ['/dev/sdc'],
+    disk_wwids: {},
+    agreed_disks: agreedOf(disks, ['/dev/sdc']),
+  }
+  expect(toWipe(byPath, [{ id: 'sdc', wwid: 'naa.3' }], undefined).wipe).toEqual(['/dev/sdc'])
+  expect(toWipe(byPath, [{ id: 'sdc', wwid: 'naa.9' }], undefined).wipe).toEqual([])
+  expect(toWipe(byPath, [{ id: 'sdc', serial: 'B' }], undefined).wipe).toEqual([])
 })
 
 test('26 install-and-workload-disk-are-the-same-disk: another path to the disk that Talos runs from is never wiped', () => {

@@ -98,11 +98,26 @@ export function bearersOf<T extends Present>(
     : { by: null, disks: [] }
 }
 
-const found = (chosen: Chosen, device: string, now: readonly Present[]): string | undefined => {
-  const { disks } = bearersOf(chosen, device, now)
-  const isUnique = chosen.disk_wwids[device] !== undefined || disks.length === 1
-  const disk = isUnique ? disks[0] : now.find((d) => `/dev/${d.id}` === device)
-  return disk && `/dev/${disk.id}`
+/**
+ * The current disk that was chosen under this path. Undefined if it is gone: another disk may have
+ * taken its path since, which nobody has named. Only a disk without identifier is found by its path.
+ */
+export function found<T extends Present>(
+  chosen: Pick<Chosen, 'disk_wwids' | 'agreed_disks'>,
+  device: string,
+  now: readonly T[],
+): T | undefined {
+  const { by, disks } = bearersOf(chosen, device, now)
+  const isAt = (d: T) => devicePath(d.id) === device
+  if (by === null) {
+    const agreed = chosen.agreed_disks[device]
+    // The chosen disk had no serial, or else it would be found by it.
+    const isOther = (d: T) =>
+      agreed !== undefined && (!!d.serial || (!!agreed.wwid && !!d.wwid && agreed.wwid !== d.wwid))
+    return now.find((d) => isAt(d) && !isOther(d))
+  }
+  const [first] = disks
+  return disks.find(isAt) ?? (disks.every((d) => isSameDisk(d, first!)) ? first : undefined)
 }
 
 /**
@@ -111,7 +126,8 @@ const found = (chosen: Chosen, device: string, now: readonly Present[]): string 
  */
 export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
   const { name, install_disk: device } = chosen
-  const at = found(chosen, device, now)
+  const disk = found(chosen, device, now)
+  const at = disk && devicePath(disk.id)
   if (at === undefined || at === device || chosen.install_wwid !== null) return null
   return `The disks of ${name} have other device names since its restart: ${device} is now ${at}. Restart the server again, or replace it`
 }
@@ -138,6 +154,13 @@ const devicesOf = (chosen: Chosen, { isInstalled, isAgain }: Wiping): readonly s
   ...(isAgain ? [] : chosen.workload_disks),
 ]
 
+/**
+ * The disk that an installation or a wipe before it would meet: the chosen one, or if that is gone,
+ * the one at its path, which must be confirmed first.
+ */
+const met = <T extends Present>(chosen: Chosen, device: string, now: readonly T[]): T | undefined =>
+  found(chosen, device, now) ?? now.find((d) => devicePath(d.id) === device)
+
 /** A content without the RAIDs that have the disk in use: their numbers may change at each boot. */
 const apart = (content: string): string => content.replace(/, in use by md[md\d, ]+$/, '')
 
@@ -148,14 +171,13 @@ const apart = (content: string): string => content.replace(/, in use by md[md\d,
 export function notAgreed(chosen: Chosen, disks: readonly Told[], wiping: Wiping) {
   return devicesOf(chosen, wiping).flatMap((device) => {
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
-    const now = found(chosen, device, disks)
-    const disk = disks.find((d) => devicePath(d.id) === now)
-    if (now === undefined || disk === undefined) return []
+    const disk = met(chosen, device, disks)
+    if (disk === undefined) return []
     const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
     const isOurs = wiping.isAgain && contentOf(disk) === talosContent
     const isSame = apart(contentOf(disk)) === apart(agreed.content)
     if (!isAnother && (isSame || isBlank(disk) || isOurs)) return []
-    return [{ device, now, disk, agreed, isAnother }]
+    return [{ device, now: devicePath(disk.id), disk, agreed, isAnother }]
   })
 }
 
@@ -165,9 +187,7 @@ export function notAgreed(chosen: Chosen, disks: readonly Told[], wiping: Wiping
  */
 export function wipeProblem(chosen: Chosen, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
-  const gone = devicesOf(chosen, wiping).find(
-    (device) => found(chosen, device, disks) === undefined,
-  )
+  const gone = devicesOf(chosen, wiping).find((device) => met(chosen, device, disks) === undefined)
   if (gone !== undefined)
     return `${chosen.name} no longer has ${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}). Nothing was wiped: put the disk back and retry, or replace the server`
   const [first] = notAgreed(chosen, disks, wiping)
@@ -199,13 +219,13 @@ export function toWipe(
   const gone: string[] = []
   const system = now.find((d) => devicePath(d.id) === systemDisk)
   for (const device of chosen.workload_disks) {
-    const at = found(chosen, device, now)
-    const disk = now.find((d) => devicePath(d.id) === at)
+    const disk = found(chosen, device, now)
     // A server may reach the disk with Talos over several paths.
     const isSystem =
-      at === systemDisk || (system !== undefined && disk !== undefined && isSameDisk(system, disk))
-    if (at === undefined || isSystem) gone.push(device)
-    else wipe.push(at)
+      disk !== undefined &&
+      (devicePath(disk.id) === systemDisk || (system !== undefined && isSameDisk(system, disk)))
+    if (disk === undefined || isSystem) gone.push(device)
+    else wipe.push(devicePath(disk.id))
   }
   return { wipe, gone }
 }

@@ -17,7 +17,7 @@ import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
 import { touching } from '../../control-planes/touching.ts'
-import { agreedOf, wwidsOf } from '../../disks.ts'
+import { agreedOf, found, wwidsOf } from '../../disks.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import {
@@ -81,16 +81,6 @@ function pathProblem(
       return `${device} of ${name} is another path to the disk ${twin}, which is in use`
   }
   return null
-}
-
-/** The current path of the disk that was chosen under this path. */
-const found = <T extends DiskFacts>(
-  m: store.MemberRow,
-  device: string,
-  now: readonly T[],
-): T | undefined => {
-  const wwid = m.disk_wwids[device]
-  return now.find((d) => (wwid === undefined ? devicePath(d.id) === device : d.wwid === wwid))
 }
 
 /** The confirmations of these disks. */
