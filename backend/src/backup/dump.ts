@@ -3,7 +3,7 @@
  * ordinary connection, then the files. Needs no PostgreSQL tools and blocks no other connection: a
  * read-only transaction sees what was committed when it began (REPEATABLE READ).
  */
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -51,11 +51,31 @@ const askSequences = `select sequencename as name, last_value::text as last from
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /**
- * `count` receives the numbers of tables, rows and files that were read.
+ * Passes the records of a backup to `write`. `count` receives the numbers of tables, rows and files
+ * that were read.
  * @throws BackupRefused if there is nothing to back up, or the key file or escrow files don't match
  * the database
  */
-export async function* dump(
+export async function dumping<T>(
+  { pool, ...parts }: Omit<DumpParts, 'client'> & { readonly pool: Pool },
+  count: DumpCount,
+  write: (records: AsyncGenerator<Buffer>) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let isComplete = false
+  async function* records() {
+    yield* dump({ client, ...parts }, count)
+    isComplete = true
+  }
+  try {
+    return await write(records())
+  } finally {
+    // The connection may be in the middle of a COPY, which only its end can stop.
+    client.release(!isComplete)
+  }
+}
+
+async function* dump(
   { client, config, version }: DumpParts,
   count: DumpCount,
 ): AsyncGenerator<Buffer> {
@@ -65,43 +85,41 @@ export async function* dump(
   if (!tables.includes('installation'))
     throw new BackupRefused('The database is empty: there is nothing to back up')
   await client.query('begin isolation level repeatable read read only')
-  try {
-    await client.query(session)
-    // Locks the tables before the snapshot is taken, as pg_dump does, so that no migration changes
-    // a table while it is read.
-    await client.query(`lock table migration, ${tables.map(quote).join(', ')} in access share mode`)
-    const { rows: migrations } = await client.query<Manifest['migrations'][number]>(
-      'select number, name, checksum from migration order by number',
-    )
-    if ((await names()).join() !== tables.join())
-      throw new BackupRefused('The schema of the database was changed meanwhile: try again')
-    const { rows: of } = await client.query<{ id: string }>('select id from installation')
-    yield partRecord({
-      part: 'manifest',
-      madeAt: new Date(systemClock.now()).toISOString(),
-      version,
-      installation: of[0]!.id,
-      migrations,
-    })
-    for (const name of tables) {
-      yield* table(client, name, count)
-      count.tables++
-    }
-    const { rows: sequences } = await client.query<{ name: string; last: string | null }>(
-      askSequences,
-    )
-    for (const { name, last } of sequences)
-      if (last !== null) yield partRecord({ part: 'sequence', name, last })
-    yield* files(client, config, count)
-    yield partRecord({
-      part: 'closing',
-      tables: count.tables,
-      rows: count.rows,
-      files: count.files,
-    })
-  } finally {
-    await client.query('rollback').catch(() => undefined)
+  await client.query(session)
+  // Locks the tables before the snapshot is taken, as pg_dump does, so that no migration changes
+  // a table while it is read.
+  await client.query(`lock table migration, ${tables.map(quote).join(', ')} in access share mode`)
+  const { rows: migrations } = await client.query<Manifest['migrations'][number]>(
+    'select number, name, checksum from migration order by number',
+  )
+  if ((await names()).join() !== tables.join())
+    throw new BackupRefused('The schema of the database was changed meanwhile: try again')
+  const { rows: of } = await client.query<{ id: string }>('select id from installation')
+  yield partRecord({
+    part: 'manifest',
+    madeAt: new Date(systemClock.now()).toISOString(),
+    version,
+    installation: of[0]!.id,
+    migrations,
+  })
+  for (const name of tables) {
+    yield* table(client, name, count)
+    count.tables++
   }
+  const { rows: sequences } = await client.query<{ name: string; last: string | null }>(
+    askSequences,
+  )
+  for (const { name, last } of sequences)
+    if (last !== null) yield partRecord({ part: 'sequence', name, last })
+  yield* files(client, config, count)
+  yield partRecord({
+    part: 'closing',
+    tables: count.tables,
+    rows: count.rows,
+    files: count.files,
+  })
+  // Not after a failure: in the middle of a COPY no answer would ever come.
+  await client.query('rollback')
 }
 
 async function* table(client: PoolClient, name: string, count: DumpCount): AsyncGenerator<Buffer> {

@@ -5,7 +5,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { counted, minuteOf } from '#contract/words.ts'
-import { dump, type DumpCount } from '../backup/dump.ts'
+import { type DumpCount, dumping } from '../backup/dump.ts'
 import { isMissing, putFiles, type SavedFile } from '../backup/files.ts'
 import { demandKnownSchema, load } from '../backup/load.ts'
 import type { KnownKeys } from '../backup/sealed.ts'
@@ -46,14 +46,9 @@ export async function backup(args: readonly string[], around: Surroundings): Pro
     const passphrase = await readPassphrase(passphraseFile, true, around)
     return withDatabase(config, around, async ({ db, pool }) => {
       const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
-      const client = await pool.connect()
-      const records = dump({ client, config, version }, count)
-      const { contents, bytes } = await writeBackup(
-        file,
-        passphrase,
-        records,
-        untilAsked(around),
-      ).finally(() => client.release())
+      const { contents, bytes } = await dumping({ pool, config, version }, count, (records) =>
+        writeBackup(file, passphrase, records, untilAsked(around)),
+      )
       const target = { kind: 'installation', id: contents.manifest.installation }
       // The audit log records every backup, because file and passphrase together reveal all
       // secrets.

@@ -16,6 +16,10 @@ import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { backupCondition, backupsSaid } from './api.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { inTransaction } from '../../db/db.ts'
+import type { Job } from '../../engine/engine.ts'
+import { type ObjectStore, StoreError } from '../stores/api.ts'
+import { makeBackup } from './own-backup.ts'
+import type { SnapshotRow } from './store.ts'
 import { check } from '../../backup/write.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
@@ -82,6 +86,37 @@ test('a backup is written to the store and read back, restore can read it, and i
   await admin.call(backupRemove, { params: { id: ready!.id } })
   await backend.engine.settle()
   expect(await list()).toEqual([])
+})
+
+test('a backup whose store fails midway ends, and leaves no connection in the middle of a COPY', async () => {
+  const { platform, domains } = backend
+  writeFileSync(passphraseFile, 'twelve or more characters\n', { mode: 0o600 })
+  await platform.pool.query(
+    // The first table by name. 2 MB are more than the buffers on the way hold.
+    `create table a_filler as select repeat(md5(n::text), 1000) as text from generate_series(1, 64) n`,
+  )
+  const parts = { ...platform, clusters: domains.clusters, stores: domains.stores }
+  const { signal } = new AbortController()
+  const job = { signal, effect: (_: string, act: () => Promise<unknown>) => act() } as Job
+  const row = { id: randomUUID() } as SnapshotRow
+  const attempt = (put: ObjectStore['put']) =>
+    makeBackup(parts, job, row, { put } as ObjectStore, 'key')
+  await expect(
+    attempt(async (_, source) => {
+      let bytes = 0
+      for await (const piece of source)
+        if ((bytes += piece.byteLength) > 100_000) throw new StoreError('The store failed')
+      return bytes
+    }),
+  ).rejects.toThrow('The store failed')
+  await expect(attempt(() => Promise.reject(new StoreError('It refuses')))).rejects.toThrow(
+    'It refuses',
+  )
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, () => platform.pool.query<{ one: number }>('select 1 as one')),
+  )
+  expect(answers.map(({ rows }) => rows[0]?.one)).toEqual(Array.from({ length: 16 }, () => 1))
+  await platform.pool.query('drop table a_filler')
 })
 
 test('what is said of the backups names the newest, a failure, and a schedule that is late or paused', async () => {

@@ -3,7 +3,7 @@
  * backup`, so `steelyard restore` can read the file.
  */
 import { createHash } from 'node:crypto'
-import { dump, type DumpCount } from '../../backup/dump.ts'
+import { type DumpCount, dumping } from '../../backup/dump.ts'
 import { visit } from '../../backup/load.ts'
 import { demandLength, passphraseIn } from '../../backup/passphrase-file.ts'
 import { readRecords } from '../../backup/records.ts'
@@ -75,19 +75,13 @@ export async function makeBackup(
   let written: Measured | undefined
   await job.effect(`backup/${row.id}`, async () => {
     const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
-    const client = await pool.connect()
-    try {
-      await to.put(
+    await dumping({ pool, config, version }, count, (records) =>
+      to.put(
         key,
-        measured(
-          seal(passphrase, dump({ client, config, version }, count), known),
-          (file) => (written = file),
-        ),
+        measured(seal(passphrase, records, known), (file) => (written = file)),
         job.signal,
-      )
-    } finally {
-      client.release()
-    }
+      ),
+    )
   })
   const again = await readBackup(passphrase, { from: to, key, signal: job.signal, known })
   if (again.sha256 !== written!.sha256)

@@ -134,11 +134,16 @@ export function s3Store(
     async put(key, source, signal) {
       demandKey(key)
       const parts = partsOf(source)
-      const { value } = await parts.next()
-      const { bytes, isLast } = value as { bytes: Buffer; isLast: boolean }
-      if (!isLast) return upload(key, parts, bytes, signal)
-      await done({ method: 'PUT', key, body: bytes }, signal)
-      return bytes.length
+      try {
+        const { value } = await parts.next()
+        const { bytes, isLast } = value as { bytes: Buffer; isLast: boolean }
+        if (!isLast) return await upload(key, parts, bytes, signal)
+        await done({ method: 'PUT', key, body: bytes }, signal)
+        return bytes.length
+      } finally {
+        // The source may hold a connection, also if the upload failed before its second part.
+        await parts.return(undefined)
+      }
     },
 
     async *get(key, signal, most = largestFile) {

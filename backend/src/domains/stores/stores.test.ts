@@ -332,6 +332,20 @@ test('an endpoint on this machine, at a metadata service, in a private network o
   expect(service.requests()).toBe(before)
 })
 
+test('the source of an upload that fails at its first part is closed', async () => {
+  let isClosed = false
+  async function* source() {
+    try {
+      yield* pieces(large)
+    } finally {
+      isClosed = true
+    }
+  }
+  service.trouble('refuses')
+  await expect(inS3.put('a/b/closed', source(), signal)).rejects.toThrow(StoreError)
+  expect(isClosed).toBe(true)
+})
+
 test('a large file is uploaded in parts and read back unchanged; the parts of an interrupted upload are removed', async () => {
   const broken = inS3.put(
     'big',
