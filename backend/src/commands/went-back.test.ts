@@ -225,3 +225,25 @@ test('a database that went back while Steelyard was stopped is noticed at the st
   expect(three.said.err).not.toContain('database.went_back')
   expect(existsSync(positionFile)).toBe(true)
 })
+
+test.each([
+  ['an earlier one', `update restoration set restored_at = restored_at - interval '1 hour'`],
+  ['none', 'delete from restoration'],
+])(
+  'a database that went back behind the last hold, and has %s, is noticed too',
+  async (_, undoing) => {
+    const one = start()
+    const { call } = await signIn(await one.ready())
+    const before = await positionNow()
+    expect((await call('GET /v1/restoration')).restored).not.toBeNull()
+    await create(call, 'ZRH', 'Lost once more')
+    expect(await one.stop()).toBe(0)
+    await goBack(before)
+    await database.pool.query(undoing)
+    const two = start()
+    const { restored } = await (await signIn(await two.ready())).call('GET /v1/restoration')
+    expect(two.said.err).toContain('"event":"database.went_back"')
+    expect(restored?.missing).toMatch(/audit entr/)
+    expect(await two.stop()).toBe(0)
+  },
+)

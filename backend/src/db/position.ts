@@ -49,6 +49,10 @@ const askHash = 'select hash from audit_entry where seq = $1'
 const from = (present: number, seen: number) =>
   present < seen ? { from: present + 1, to: seen } : null
 
+/** An earlier restore, or none, is one that went back too. */
+const isLater = (now: Position['restored_at'], seen: Position['restored_at']): boolean =>
+  now !== null && (seen === null || Date.parse(now) > Date.parse(seen))
+
 /**
  * What the database lacks of what was seen; null if nothing. A database that was restored since, or
  * that belongs to another installation, lacks nothing: the restore has held everything.
@@ -56,7 +60,8 @@ const from = (present: number, seen: number) =>
  *   Entries written since can have the same numbers as the missing ones.
  */
 function missingOf(seen: Position, now: Position, hashAtSeen: string | null): Missing | null {
-  if (seen.installation !== now.installation || seen.restored_at !== now.restored_at) return null
+  if (seen.installation !== now.installation || isLater(now.restored_at, seen.restored_at))
+    return null
   const events = from(now.event, seen.event)
   const isOther = seen.audit > 0 && hashAtSeen !== seen.hash
   const audit_entries =
