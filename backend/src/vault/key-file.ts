@@ -132,14 +132,14 @@ const notTheKey = (file: string, wanted: string) =>
 /**
  * Adds a new current key to the file. `rotate` then wraps all data keys again; snapshots and escrow
  * files still need the older keys.
+ * @throws KeyFileRefused if the file is damaged; it stays as it is
  */
 export async function addKey(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8')
-  await writeDurably(
-    path.dirname(file),
-    path.basename(file),
-    Buffer.from(text + lineOf(randomBytes(32))),
-  )
+  // An editor or a copy by hand may have dropped the last line break.
+  const next = `${text}${text.endsWith('\n') ? '' : '\n'}${lineOf(randomBytes(32))}`
+  parseKeys(next, file)
+  await writeDurably(path.dirname(file), path.basename(file), Buffer.from(next))
   return parseKeys(await readFile(file, 'utf8'), file)
 }
 

@@ -122,6 +122,21 @@ test('a key file that is damaged or readable by others is refused', async () => 
   await expect(readKeyFile(file)).rejects.toThrow('holds no key')
 })
 
+test('a key is added to a file without a last line break, and a damaged file stays as it is', async () => {
+  const file = path.join(temporaryFolder('keys'), 'key')
+  const whole = await readFile(backend.config.keyFile, 'utf8')
+  await writeFile(file, whole.trimEnd(), { mode: 0o600 })
+  const old = await readKeyFile(file)
+  const keys = await addKey(file)
+  const after = await readKeyFile(file)
+  expect(after.current.id).toBe(keys.current.id)
+  expect(after.current.id).not.toBe(old.current.id)
+  expect(after.get(old.current.id)).toEqual(old.current.key)
+  await writeFile(file, whole.slice(0, -5))
+  await expect(addKey(file)).rejects.toThrow(KeyFileRefused)
+  expect(await readFile(file, 'utf8')).toBe(whole.slice(0, -5))
+})
+
 test('four processes that create the key file concurrently end up with one key', async () => {
   const folder = path.join(temporaryFolder('key'), 'new')
   await mkdir(folder)
