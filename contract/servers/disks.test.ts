@@ -132,6 +132,16 @@ describe('a disk with content', () => {
     ).toEqual({ ok: true })
   })
 
+  test('a disk that the server reaches over two paths is confirmed by its WWID', () => {
+    const paths = ['sda', 'sdb'].map((id) =>
+      ssd(id, { serial: 'S-1', wwid: 'naa.1', content: 'xfs' }),
+    )
+    const one = chosen(paths, { devices: ['/dev/sdb'] })
+    const by = { wwid: 'naa.1', serial: 'S-1', content: 'xfs' }
+    expect(disksToConfirm(one).map((d) => d.by)).toEqual([by])
+    expect(canWipe(one, [by])).toEqual({ ok: true })
+  })
+
   test('a disk with content is never wiped if it has no unique serial or WWID', () => {
     const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
     expect(notConfirmed(chosen([nameless]), [])).toEqual([

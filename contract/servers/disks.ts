@@ -223,12 +223,13 @@ export type DiskToConfirm = Omit<z.infer<typeof DiskToConfirm>, 'disk'> & {
   readonly disk: DiskFacts
 }
 
-/** Number of disks with each WWID and each serial. */
+/** Number of disks with each WWID and each serial. Paths to one disk count once. */
 function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<string, number>> {
   const count = (key: 'wwid' | 'serial') => {
     const counts = new Map<string, number>()
     for (const { disks } of chosen)
-      for (const d of disks) if (d[key]) counts.set(d[key], (counts.get(d[key]) ?? 0) + 1)
+      for (const d of withoutPaths(disks))
+        if (d[key]) counts.set(d[key], (counts.get(d[key]) ?? 0) + 1)
     return counts
   }
   return { wwid: count('wwid'), serial: count('serial') }
