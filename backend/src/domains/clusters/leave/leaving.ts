@@ -173,6 +173,8 @@ export async function resetServer(
       at: 'reset',
       at_since: new Date(clock.now()),
       operation_id: operation.id,
+      // What an earlier change was to keep. The operation says what this one keeps.
+      keeps_disks: false,
       reset_intent_at: null,
       reset_sent_at: null,
       resets: 0,

@@ -288,6 +288,7 @@ export async function endDeparting(tx: Tx, turn: ChangeTurn): Promise<void> {
         operation_id: null,
         at: 'join',
         at_since: new Date(job.now()),
+        keeps_disks: false,
         failed_at: null,
         failure: null,
       })
