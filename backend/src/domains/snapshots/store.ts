@@ -270,14 +270,22 @@ export const noteBegun = (tx: Tx, id: string, begunFor: Date) =>
 export const removeSchedule = (tx: Tx, id: string) =>
   tx.deleteFrom('snapshot_schedule').where('id', '=', id).execute()
 
+const recoveries = (on: On, snapshotId: string) =>
+  on
+    .selectFrom('cluster_recovery')
+    .innerJoin('operation', 'operation.id', 'cluster_recovery.operation_id')
+    .select('cluster_id')
+    .where('snapshot_id', '=', snapshotId)
+    .where('confirmed_at', 'is', null)
+
 /** Whether a cluster is being restored from the snapshot. */
 export const isRestored = async (on: On, id: string): Promise<boolean> =>
-  (await on
-    .selectFrom('cluster_recovery')
-    .select('cluster_id')
-    .where('snapshot_id', '=', id)
-    .where('confirmed_at', 'is', null)
-    .executeTakeFirst()) !== undefined
+  (await recoveries(on, id).where('operation.ended_at', 'is', null).executeTakeFirst()) !==
+  undefined
+
+/** Whether a cluster is being restored from the snapshot, or would be by a retry. */
+export const mayBeRestored = async (on: On, id: string): Promise<boolean> =>
+  (await recoveries(on, id).executeTakeFirst()) !== undefined
 
 const unknownReason = 'The reason is unknown'
 /**

@@ -209,8 +209,9 @@ export function taking(parts: SnapshotParts): Reconciler {
       { keepCount: schedule.keep_count, keepDays: schedule.keep_days },
       parts.clock.now(),
     )) {
-      // A snapshot from which a cluster is being restored is removed after the next one.
-      if ((await store.lock(tx, id))?.status !== 'ready' || (await store.isRestored(tx, id)))
+      // A snapshot from which a cluster is being restored is removed after the next one. That of a
+      // failed restore stays for a retry, unless a user removes it.
+      if ((await store.lock(tx, id))?.status !== 'ready' || (await store.mayBeRestored(tx, id)))
         continue
       const { version } = await store.update(tx, id, {
         status: 'removing',

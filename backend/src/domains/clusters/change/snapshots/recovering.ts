@@ -30,7 +30,11 @@ const recoveryOf = ({ parts, state, operation }: Turn) =>
   store.recovery(parts.db, state.row.id, operation.id)
 const snapshotOf = async ({ parts, change }: Turn) => {
   const row = await parts.snapshots.find(parts.db, change.snapshot_id)
-  if (!row) throw new StoreError('The snapshot was removed')
+  if (!row || row.status === 'removing')
+    throw new StoreError(
+      'The snapshot was removed: request the restore again, with another snapshot',
+      { kind: 'missing' },
+    )
   return row
 }
 const isOfStore = (error: unknown): error is Error =>
@@ -165,7 +169,9 @@ export async function upload(turn: Turn, { nodeId }: StepAt): Promise<StepResult
     })
   } catch (error) {
     if (job.signal.aborted || !isOfStore(error)) throw error
-    return { waiting: error.message, againMs: 5_000 }
+    return error instanceof StoreError && error.kind === 'missing'
+      ? { failed: error.message }
+      : { waiting: error.message, againMs: 5_000 }
   }
   await write(turn, (tx) =>
     store.note(tx, state.row.id, { uploaded_at: new Date(job.now()), node_id: m.node_id }),
@@ -260,7 +266,9 @@ export async function membersBack(turn: Turn): Promise<StepResult> {
  * Verifies that the Kubernetes API serves the snapshot: its namespace kube-system has the same UID.
  */
 export async function objectsBack(turn: Turn): Promise<StepResult> {
-  const { identity } = await snapshotOf(turn)
+  // A snapshot that was removed since it was sent is not compared.
+  const identity =
+    (await turn.parts.snapshots.find(turn.parts.db, turn.change.snapshot_id))?.identity ?? null
   const found = (await (
     await kubernetes(turn)
   ).get('/api/v1/namespaces/kube-system', turn.job.signal)) as {

@@ -10,7 +10,7 @@ import {
   snapshotImport,
   snapshotRemove,
 } from '#contract/clusters/changes/snapshots.ts'
-import { hasEnded } from '#contract/operations.ts'
+import { hasEnded, operationRetry } from '#contract/operations.ts'
 import { type Server, serverCommands, serverReset } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
@@ -317,6 +317,13 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
     reason: expect.stringContaining('not a snapshot that Steelyard has sealed') as string,
   })
   expect(ended.steps.map((s) => s.status).slice(0, 2)).toEqual(['failed', 'todo'])
+  // The snapshot of a failed restore can be removed. A retry then has nothing to restore from.
+  expect((await admin.call(snapshotRemove, { params: { id: good.id } })).status).toBe(204)
+  await admin.call(operationRetry, { params: { id: operation } })
+  expect(await world.ended(operation)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('The snapshot was removed') as string,
+  })
   expect(hand().show().hasQuorum).toBe(true)
 }, 600_000)
 
