@@ -215,6 +215,32 @@ describe('server confirm', () => {
     expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
   })
 
+  test('server confirm asks which hardware is meant if other hardware has answered', async () => {
+    const { api, cli } = await signedIn()
+    const seen = { uuid: id(91), serial: 'S-2' }
+    api.on(serverGet, () =>
+      aServer({ identity: { ...aServer().identity, state: 'changed', seen } }),
+    )
+    api.on(serverConfirm, () => aServer())
+    const confirm = (answer?: string) =>
+      cli.run(`server confirm ${id(1)}`, answer === undefined ? {} : { ask: async () => answer })
+    expect(await confirm('yes')).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/S-1[^]*Other hardware has answered[^]*S-2/) as string,
+    })
+    expect(await confirm()).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('--uuid and --serial') as string,
+    })
+    expect(api.callsOf(serverConfirm)).toHaveLength(0)
+    expect(await confirm('known')).toMatchObject({ exit: 0 })
+    expect(await confirm('other')).toMatchObject({ exit: 0 })
+    expect(api.callsOf(serverConfirm).map(({ body }) => body)).toEqual([
+      { uuid: id(90), serial: 'S-1' },
+      seen,
+    ])
+  })
+
   test('server confirm accepts the identity as options, and refuses a server that is confirmed already', async () => {
     const { api, cli } = await signedIn()
     api.on(serverGet, () => aServer())

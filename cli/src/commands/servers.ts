@@ -173,7 +173,7 @@ async function askForIdentity(
   id: string,
 ): Promise<{ uuid: string; serial: string }> {
   const server = await api.call(serverGet, { params: { id } })
-  const { uuid, serial, fingerprint, note } = server.identity
+  const { uuid, serial, fingerprint, note, seen = null } = server.identity
   const verdict = canConfirmServer(server)
   if (!verdict.ok) throw new CliError('conflict', verdict.reason)
   if (uuid === null || serial === null)
@@ -190,6 +190,8 @@ async function askForIdentity(
       ['Note', note],
     ]),
   )
+  if (seen !== null && (seen.uuid !== uuid || seen.serial !== serial))
+    return askWhich(terminal, { known: { uuid, serial }, seen })
   const answer = await terminal.ask(
     'Is this the machine? Compare the fingerprint with the last one that its console printed (a boot prints up to three). Type yes: ',
     { secret: false },
@@ -200,6 +202,31 @@ async function askForIdentity(
     })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
   return { uuid, serial }
+}
+
+/** Asks which hardware is the server: the known one, or another that has answered. */
+async function askWhich(
+  terminal: Context['terminal'],
+  { known, seen }: Record<'known' | 'seen', { uuid: string; serial: string }>,
+): Promise<{ uuid: string; serial: string }> {
+  terminal.err(
+    `The identity above is the known hardware. Other hardware has answered:\n${facts(terminal, [
+      ['System UUID', seen.uuid],
+      ['Serial', seen.serial],
+    ])}`,
+  )
+  const answer = await terminal.ask(
+    'Which hardware is this server? Type known to keep the known hardware, or other to accept the hardware that has answered: ',
+    { secret: false },
+  )
+  if (answer === null)
+    throw new CliError('usage', 'There is no terminal to ask which hardware is meant', {
+      hint: 'Specify the machine with --uuid and --serial',
+    })
+  const which = answer.trim()
+  if (which === 'known') return known
+  if (which === 'other') return seen
+  throw new CliError('failure', 'Not confirmed')
 }
 
 export const serverCommands: Command[] = [
