@@ -416,6 +416,22 @@ test('hardware that was read again without a change is compared with the databas
   })
 })
 
+test('the links of pods, which come and go, are no change of the hardware', async () => {
+  const id = await build()
+  const made = readingOf('nvme0n1')
+  const read = (linkAddresses: Record<string, string[]>) => {
+    const packed = pack({ ...made, inventory: { ...made.inventory, linkAddresses } })
+    return servers.contact.observe([{ ...seen(id), reading: packed } as Observation])
+  }
+  const bond = { bond0: ['10.0.0.1/24', 'fe80::2/64'] }
+  await read(bond)
+  const { version } = await get(id)
+  await read({ ...bond, veth1: ['fe80::1/64'] })
+  expect((await get(id)).version).toBe(version)
+  await read({ ...bond, br0: ['10.1.0.1/24', 'fe80::3/64'] })
+  expect((await get(id)).version).toBe(version + 1)
+})
+
 test('a reading that began before an upgrade was recorded does not bring the former version back, and the server is read again', async () => {
   const id = await build()
   const read = async (talos: string, askedAt: number, systemDisk?: string) => {

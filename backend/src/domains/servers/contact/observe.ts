@@ -45,6 +45,11 @@ function portOf(port: ReturnType<Inventory['ports']['get']>) {
 }
 
 const loopback = 'lo'
+/**
+ * `fe80::/10`. A link that is no port and has no other address is left out: each pod has one, so the
+ * hardware would seem to change with every pod.
+ */
+const linkLocal = /^fe[89ab][\da-f]:/i
 
 /**
  * The stored form of Talos's inventory, whose values `talos/client/inventory.ts` has bounded and
@@ -55,7 +60,10 @@ function hardwareOf(inventory: Inventory): Hardware {
     parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const interfaces = byName(inventory.interfaces)
   const physical = new Map(inventory.interfaces.map((i) => [i.id, i]))
-  const names = new Set([...physical.keys(), ...Object.keys(inventory.linkAddresses)])
+  const named = Object.entries(inventory.linkAddresses)
+    .filter(([, addresses]) => !addresses.every((a) => linkLocal.test(a)))
+    .map(([name]) => name)
+  const names = new Set([...physical.keys(), ...named])
   names.delete(loopback)
   return {
     processors: byName(inventory.processors),
