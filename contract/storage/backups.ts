@@ -54,9 +54,16 @@ const backups = list<Backup>()({
   order: '-created_at',
 })
 
-/** Why a backup can't be verified. */
-export const canUseBackup = ({ status, reason }: Pick<Backup, 'status' | 'reason'>): Verdict => {
-  if (status === 'ready') return yes
+/**
+ * Whether the file can be read and checked. A backup that was ready before it failed has a size, and
+ * can be ready again: its file may be back, or the store may have been at fault.
+ */
+export const canVerifyBackup = ({
+  status,
+  reason,
+  size_bytes,
+}: Pick<Backup, 'status' | 'reason' | 'size_bytes'>): Verdict => {
+  if (status === 'ready' || (status === 'failed' && size_bytes !== null)) return yes
   if (status === 'failed') return no(`The backup failed${reason === null ? '' : `: ${reason}`}`)
   return no(status === 'taking' ? 'The backup is still being taken' : 'The backup is being removed')
 }

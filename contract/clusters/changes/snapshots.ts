@@ -179,6 +179,13 @@ export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict 
   )
 }
 
+/**
+ * Whether the file can be read and checked. A snapshot that was ready before it failed can be ready
+ * again: its file may be back, or the store may have been at fault.
+ */
+export const canVerifySnapshot = (s: Pick<Snapshot, 'status' | 'reason' | 'sha256'>): Verdict =>
+  s.status === 'failed' && s.sha256 !== null ? yes : canUseSnapshot(s)
+
 const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
 
 /**

@@ -12,7 +12,7 @@ import {
   backupScheduleRemove,
   backupScheduleSet,
   backupVerify,
-  canUseBackup,
+  canVerifyBackup,
 } from '#contract/storage/backups.ts'
 import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import type { SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
@@ -95,12 +95,12 @@ export function backups(parts: SnapshotParts): Domain {
 
     /**
      * Reads the file from its store, opens it and checks it. A damaged file makes the backup
-     * failed; a passphrase that has changed since does not.
+     * failed, and a good one makes it ready again; a passphrase that has changed since does not.
      * @throws Problem not_found, transition_refused, store_refused
      */
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Backup> {
       const row = own(await store.find(db, id))
-      const verdict = canUseBackup(row)
+      const verdict = canVerifyBackup(presentBackup(row))
       if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
       const passphrase = await demandPassphrase()
       let damage: string | null = null
@@ -128,10 +128,11 @@ export function backups(parts: SnapshotParts): Domain {
       }
       return inTransaction(db, async (tx) => {
         const now = own(await store.lock(tx, id))
-        if (now.status !== 'ready') return presentBackup(now)
+        if (!(now.status === 'ready' || (now.status === 'failed' && damage === null)))
+          return presentBackup(now)
         const change =
           damage === null
-            ? { verified_at: nowOf(parts) }
+            ? ({ status: 'ready', reason: null, verified_at: nowOf(parts) } as const)
             : ({ status: 'failed', reason: damage } as const)
         const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
         const event = {

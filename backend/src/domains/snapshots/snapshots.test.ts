@@ -129,21 +129,27 @@ test('a snapshot in a bucket is ready, can be verified again, and is found damag
   )
   const snapshot = await take(bucket)
   expect(snapshot).toMatchObject({ status: 'ready', store: { name: 'offsite' } })
-  const verify = async () =>
-    (await admin.call(snapshotVerify, { params: { id: snapshot.id } })).answer!
+  const asked = () => admin.call(snapshotVerify, { params: { id: snapshot.id } })
+  const verify = async () => (await asked()).answer!
   expect((await verify()).status).toBe('ready')
+  service.trouble('answers-404')
+  expect((await asked()).problem?.code).toBe('store_refused')
+  service.trouble(null)
+  expect((await get(snapshot.id)).status).toBe('ready')
   const key = `steelyard/prod/${snapshot.key}`
+  const good = Buffer.from(service.objects.get(key)!)
   service.objects.get(key)![service.objects.get(key)!.length >> 1]! ^= 1
   expect(await verify()).toMatchObject({
     status: 'failed',
     reason: expect.stringContaining('changed') as string,
   })
-  expect((await admin.call(snapshotVerify, { params: { id: snapshot.id } })).problem?.code).toBe(
-    'transition_refused',
-  )
   expect((await admin.call(snapshotDownload, { params: { id: snapshot.id } })).problem?.code).toBe(
     'transition_refused',
   )
+  service.objects.delete(key)
+  expect((await verify()).status).toBe('failed')
+  service.objects.set(key, good)
+  expect(await verify()).toMatchObject({ status: 'ready', reason: null })
 })
 
 longTest(

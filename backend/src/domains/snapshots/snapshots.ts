@@ -5,6 +5,7 @@
 import type { NewSnapshotSchedule } from '#contract/clusters/changes/snapshot-schedule.ts'
 import {
   canUseSnapshot,
+  canVerifySnapshot,
   type Snapshot,
   snapshotDownload,
   snapshotGet,
@@ -114,10 +115,12 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
 
     /**
      * Reads the file from its store and checks it. If the file is damaged, the snapshot becomes
-     * `failed`. @throws Problem not_found, transition_refused, store_refused
+     * `failed`; if it is good, `ready` again. @throws Problem not_found, transition_refused, store_refused
      */
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Snapshot> {
-      const row = await usable(id)
+      const row = await found(db, id)
+      const verdict = canVerifySnapshot(present(row))
+      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
       let damage: string | null = null
       try {
         const file = await readWhole(parts, await stores.open(row.store_id), row, signal)
@@ -132,10 +135,11 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
       }
       return inTransaction(db, async (tx) => {
         const now = await store.lock(tx, id)
-        if (now?.status !== 'ready') return present(await found(tx, id))
+        if (!(now?.status === 'ready' || (now?.status === 'failed' && damage === null)))
+          return present(await found(tx, id))
         const change =
           damage === null
-            ? { verified_at: nowOf(parts) }
+            ? ({ status: 'ready', reason: null, verified_at: nowOf(parts) } as const)
             : ({ status: 'failed', reason: damage } as const)
         const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
         const event = {

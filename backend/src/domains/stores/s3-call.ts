@@ -164,8 +164,8 @@ export function s3Calls(
       meanings[code] ??
       (printable(unescaped(tagged(body, 'Message') ?? code).trim(), 200) || `status ${status}`)
     const sentence = `${place} refuses: ${said}`
-    if (status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload')
-      return new StoreError(sentence, { kind: 'missing' })
+    // A load balancer answers 404 too while no service is behind it.
+    if (status === 404 && code === 'NoSuchKey') return new StoreError(sentence, { kind: 'missing' })
     if (status >= 300 && status < 400)
       return new StoreError(`${place} redirects to another address, which is not followed: ${said}`)
     return status >= 500 || status === 429 || code === 'SlowDown' || code === 'RequestTimeout'

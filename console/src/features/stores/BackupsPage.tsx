@@ -9,7 +9,7 @@ import {
   backupScheduleRemove,
   backupScheduleSet,
   backupVerify,
-  canUseBackup,
+  canVerifyBackup,
 } from '#contract/storage/backups.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
@@ -206,7 +206,7 @@ const backupActions = (backup: Backup): Action[] => [
   {
     label: 'Verify',
     icon: 'check',
-    can: both(allowed(backupVerify), canUseBackup(backup)),
+    can: both(allowed(backupVerify), canVerifyBackup(backup)),
     run: () => verify(backup),
   },
   {

@@ -16,6 +16,7 @@ export type S3Trouble =
   | 'refuses-last-part'
   | 'redirects'
   | 'hangs'
+  | 'answers-404'
   | 'hangs-cancelling'
 
 const hmac = (key: string | Buffer, text: string): Buffer =>
@@ -178,6 +179,9 @@ export async function s3Service({
         return
       if (trouble === 'redirects')
         return void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()
+      // As a load balancer without a service behind it.
+      if (trouble === 'answers-404')
+        return void response.writeHead(404, { 'content-type': 'text/html' }).end('Not found')
       if (trouble === 'busy-once') {
         trouble = null
         return fail(response, 503, 'SlowDown')

@@ -3,6 +3,7 @@ import { type ComponentProps, useState } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import {
   canUseSnapshot,
+  canVerifySnapshot,
   type Snapshot,
   snapshotDownload,
   snapshotImport,
@@ -140,7 +141,7 @@ const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
   {
     label: 'Verify',
     icon: 'check',
-    can: both(allowed(snapshotVerify), canUseSnapshot(s)),
+    can: both(allowed(snapshotVerify), canVerifySnapshot(s)),
     run: () => verify(s),
   },
   {
