@@ -3,7 +3,6 @@ import { type FormEvent, useId, useState } from 'react'
 import { selectorOf, selectorSentence } from '#contract/labels/selector.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Field, TextInput } from '../../ui/inputs/Field.tsx'
-import css from './LabelSelector.module.css'
 import { keysOf, known, textsOf } from './labels.ts'
 
 /** The conditions before the one that is being typed, with their comma. */
@@ -37,7 +36,7 @@ export default function LabelSelector({
     if (!isWrong) onValue(text)
   }
   return (
-    <form className={css['selector']} noValidate onSubmit={apply} aria-label="Filter by labels">
+    <form className="stack stack2" noValidate onSubmit={apply} aria-label="Filter by labels">
       <Field
         label="Labels"
         hint={
@@ -62,7 +61,7 @@ export default function LabelSelector({
           <option key={one} value={before(text) + one} />
         ))}
       </datalist>
-      <Button type="submit" size="small">
+      <Button type="submit" size="small" className="right">
         Apply
       </Button>
     </form>
