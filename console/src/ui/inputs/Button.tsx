@@ -148,44 +148,6 @@ export function IconLink({
   )
 }
 
-interface SegmentedProps<Value extends string> {
-  label: string
-  value: Value
-  options: readonly { value: Value; text: ReactNode; can?: Verdict }[]
-  onChange: (value: Value) => void
-  size?: 'small' | 'medium'
-}
-
-/** A choice among few values, side by side. */
-export function Segmented<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  size = 'small',
-}: SegmentedProps<Value>) {
-  return (
-    <span
-      role="group"
-      aria-label={label}
-      className={cx(css['seg'], size === 'medium' && css['seg-medium'])}
-    >
-      {options.map(({ value: one, text, can }) => (
-        <Tooltip key={one} text={reasonAgainst(can)}>
-          <button
-            type="button"
-            aria-pressed={one === value}
-            aria-disabled={can?.ok === false || undefined}
-            onClick={() => can?.ok !== false && onChange(one)}
-          >
-            {text}
-          </button>
-        </Tooltip>
-      ))}
-    </span>
-  )
-}
-
 export function Kbd({ children }: { children: ReactNode }) {
   return <kbd className={css['kbd']}>{children}</kbd>
 }
