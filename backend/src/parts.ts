@@ -115,7 +115,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusters: clusters.machines,
   })
   const patches = makePatches({ ...layers, configurations })
-  const pools = makePools({ ...platform, operations, clusters, subnets })
+  const pools = makePools({ ...platform, operations, servers, clusters, subnets })
   const offers = makeOffers({ ...platform, clusters, servers, installationKey })
   const snapshots = makeSnapshots({ ...platform, clusters, stores })
   const events = makeEvents(platform)

@@ -13,6 +13,7 @@ import {
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
+import type { ServerAddress } from '../servers/api.ts'
 import type { PoolCluster } from './api.ts'
 import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
@@ -26,6 +27,21 @@ const momentMs = 10 * 60_000
 export const noSubnet = 'There is no such subnet'
 export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
 
+/** What an assignment is judged by, besides its transaction. */
+export interface Around {
+  /** In ms. */
+  readonly now: number
+  /** Read before the transaction, because reading them takes a connection of its own. */
+  readonly addresses: readonly ServerAddress[]
+}
+export const around = async ({
+  clock,
+  servers,
+}: Pick<PoolParts, 'clock' | 'servers'>): Promise<Around> => ({
+  now: clock.now(),
+  addresses: await servers.addresses(),
+})
+
 /**
  * The error that forbids assigning a subnet to a cluster, or null. `field`: the subnet's path in
  * the request.
@@ -36,7 +52,7 @@ export async function refusal(
   subnet: Subnet,
   cluster: PoolCluster,
   field: string,
-  now: number,
+  { now, addresses }: Around,
 ): Promise<Problem | null> {
   const verdict = canAssignSubnet(subnet, cluster)
   if (!verdict.ok) {
@@ -55,7 +71,7 @@ export async function refusal(
       [field]: sentence,
     })
   }
-  const held = await parts.subnets.heldBy(on, subnet)
+  const held = await parts.subnets.heldBy(on, subnet, addresses)
   if (held)
     return new Problem(
       'conflict',
@@ -151,8 +167,9 @@ export async function writeAssignments(
   cluster: ClusterFacts,
   { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
   unfinished: ReadonlySet<string>,
+  judgedBy: Around,
 ) {
-  const now = new Date(parts.clock.now())
+  const now = new Date(judgedBy.now)
   const ids = [...new Set(wanted)]
   const known = await store.assignments(tx, cluster.id)
   const subnets = new Map(
@@ -170,7 +187,7 @@ export async function writeAssignments(
     if (!subnet) throw missing(i)
     const problem = rows.has(id)
       ? null
-      : await refusal(parts, tx, subnet, cluster, `subnet_ids.${i}`, now.getTime())
+      : await refusal(parts, tx, subnet, cluster, `subnet_ids.${i}`, judgedBy)
     if (problem) throw problem
   }
   const touched: string[] = []

@@ -350,6 +350,15 @@ test('cancelling an assignment keeps a failed subnet that the cluster had before
   expect((await world.look(second)).status).toBe('unassigned')
 })
 
+test('more assignments at once than the pool has connections are all begun', async () => {
+  const clusters = await Promise.all(Array.from({ length: 24 }, () => world.cluster()))
+  const subnets: Subnet[] = []
+  for (const _ of clusters) subnets.push(await world.subnet())
+  const begun = await Promise.all(clusters.map(({ id }, i) => world.put(id, [subnets[i]!])))
+  expect(begun.map(({ status }) => status)).toEqual(clusters.map(() => 202))
+  await engine.settle()
+})
+
 test('a change of the cluster that is only scheduled does not prevent an assignment; one that runs does, by its title', async () => {
   const c = await world.cluster()
   const s = await world.subnet()

@@ -20,6 +20,8 @@ import type { Domain } from '../../platform.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
 import { poolQueue, type Pools } from './api.ts'
 import {
+  type Around,
+  around,
   checkReady,
   noSubnet,
   refusal,
@@ -80,9 +82,18 @@ export function pools(parts: PoolParts): Pools & Domain {
     caller: Caller,
     cluster: ClusterFacts,
     body: Input<typeof clusterSubnetsAssign>['body'],
+    judgedBy: Around,
   ): Promise<Operation> => {
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
-    const changed = await writeAssignments(parts, tx, caller, cluster, body, unfinishedIn(former))
+    const changed = await writeAssignments(
+      parts,
+      tx,
+      caller,
+      cluster,
+      body,
+      unfinishedIn(former),
+      judgedBy,
+    )
     const { coming, going } = changed
     // An operation that is being cancelled isn't returned, because it is already reverting its
     // changes.
@@ -156,6 +167,7 @@ export function pools(parts: PoolParts): Pools & Domain {
       body: Input<typeof clusterSubnetsAssign>['body'],
       ifMatch?: Versions,
     ): Promise<{ operation: Operation }> {
+      const judgedBy = await around(parts)
       try {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, clusterId)
@@ -164,9 +176,7 @@ export function pools(parts: PoolParts): Pools & Domain {
           checkVersion(ifMatch, cluster.version)
           checkReady(cluster)
           await checkAlone(tx, cluster)
-          return {
-            operation: await begin(tx, caller, cluster, body),
-          }
+          return { operation: await begin(tx, caller, cluster, body, judgedBy) }
         })
       } catch (error) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
@@ -196,12 +206,13 @@ export function pools(parts: PoolParts): Pools & Domain {
         for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
       }),
     async judge(on, cluster, ids) {
+      const judgedBy = await around(parts)
       const known = new Map((await subnets.find(on, ids)).map((s) => [s.id, s]))
       return Promise.all(
         ids.map(async (id) => {
           const subnet = known.get(id)
           if (!subnet) return { refused: noSubnet }
-          const problem = await refusal(parts, on, subnet, cluster, '', clock.now())
+          const problem = await refusal(parts, on, subnet, cluster, '', judgedBy)
           return problem ? { refused: problem.message } : { id, name: subnet.name }
         }),
       )
@@ -209,7 +220,9 @@ export function pools(parts: PoolParts): Pools & Domain {
     async reserve(tx, caller, clusterId, ids) {
       const cluster = (await clusters.find(tx, clusterId))!
       const body = { subnet_ids: [...ids], force: false }
-      const changed = await writeAssignments(parts, tx, caller, cluster, body, new Set())
+      // Judged by the servers' addresses before the transaction (`judge`).
+      const judgedBy = { now: clock.now(), addresses: [] }
+      const changed = await writeAssignments(parts, tx, caller, cluster, body, new Set(), judgedBy)
       for (const { id } of changed.coming)
         await store.updateAssignment(tx, clusterId, id, {
           reason: 'The load balancer gets it once the cluster is ready',

@@ -9,7 +9,7 @@ import { subnetWarnings } from '#contract/network/subnet-rules.ts'
 import type { clusterSubnets, PoolChange, Subnet } from '#contract/network/subnets.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
 import { KubernetesError, within } from '../../kubernetes/answers.ts'
-import { refusal, unknownCluster } from './assign.ts'
+import { around, refusal, unknownCluster } from './assign.ts'
 import { discover, type LoadBalancer, servicesOf, usesIn } from './look.ts'
 import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } from './manifest.ts'
 import type { PoolParts } from './state.ts'
@@ -94,12 +94,13 @@ export async function preview(
   subnetIds: readonly string[],
   signal: AbortSignal,
 ): Promise<PoolChange> {
-  const { db, clock, clusters, subnets } = parts
+  const { db, clusters, subnets } = parts
   const cluster = await clusters.find(db, clusterId)
   if (!cluster) throw unknownCluster()
   const ids = [...new Set(subnetIds)]
   const found = new Map((await subnets.find(db, ids)).map((s) => [s.id, s]))
   const { items, pools } = await held(parts, cluster)
+  const judgedBy = await around(parts)
   const had = new Set(items.map((s) => s.id))
   for (const [i, id] of ids.entries()) {
     const subnet = found.get(id)
@@ -109,7 +110,7 @@ export async function preview(
       })
     const problem = had.has(id)
       ? null
-      : await refusal(parts, db, subnet, cluster, `subnet_ids.${i}`, clock.now())
+      : await refusal(parts, db, subnet, cluster, `subnet_ids.${i}`, judgedBy)
     if (problem) throw problem
   }
   const asked = await ask(parts, cluster, signal)

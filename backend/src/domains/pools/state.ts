@@ -6,6 +6,7 @@ import type { Db } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
 import type { ClusterFacts, Clusters } from '../clusters/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import * as store from './store.ts'
 import type { Use } from './look.ts'
@@ -13,6 +14,7 @@ import type { Use } from './look.ts'
 export interface PoolParts extends Platform {
   readonly operations: Operations
   readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch' | 'api'>
+  readonly servers: Pick<Servers, 'addresses'>
   readonly subnets: Pick<
     Subnets,
     'lockForAssignment' | 'find' | 'byCluster' | 'heldBy' | 'tellChanged'

@@ -3,6 +3,7 @@ import type { Problem } from '#contract/errors.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { ServerAddress } from '../servers/api.ts'
 
 type On = Db | Tx
 
@@ -38,11 +39,13 @@ export interface Subnets {
   readonly lockForAssignment: (tx: Tx, ids: readonly string[]) => Promise<Subnet[]>
   /**
    * Why a Service must get no address of the subnet: a server or the virtual IP of a cluster has one
-   * that isn't excluded. Null: nothing has. They may have come after the subnet.
+   * that isn't excluded. Null: nothing has. They may have come after the subnet. `addresses`: those
+   * of all servers.
    */
   readonly heldBy: (
     on: On,
     subnet: Subnet,
+    addresses: readonly ServerAddress[],
   ) => Promise<{ readonly message: string; readonly related?: Problem['related'] } | null>
   /**
    * All subnets that are assigned to the cluster, by name, including those that are being drained.

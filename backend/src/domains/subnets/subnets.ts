@@ -330,12 +330,9 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
     lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
     byCluster: async (on, clusterId) =>
       (await shown.byCluster(on, clusterId, await servers.addresses())).map(present),
-    async heldBy(on, subnet) {
+    async heldBy(on, subnet, addresses) {
       const wanted = { ...subnet, datacenter_id: subnet.datacenter.id }
-      const near = neighbours(
-        await servers.addresses(),
-        await store.clusterNetworks(on, wanted.datacenter_id),
-      )
+      const near = neighbours(addresses, await store.clusterNetworks(on, wanted.datacenter_id))
       return containsServer(wanted, null, near) ?? containsEndpoint(wanted, null, near) ?? null
     },
     async tellChanged(tx, caller, ids) {
