@@ -17,6 +17,22 @@ export const endpointHost = (endpoint: string): string =>
     .replace(/^\[(.*)\](?::6443)?$/, '$1')
     .replace(/^([^:]*):6443$/, '$1')
 
+/**
+ * Hosts of the endpoints that control planes hold as virtual IPs: two while the endpoint changes,
+ * because both are valid until the end.
+ */
+export const virtualHosts = (cluster: {
+  readonly endpoint: string
+  readonly virtual_ip: boolean
+  readonly other_endpoint?: string | null | undefined
+  readonly other_virtual_ip?: boolean | undefined
+}): string[] => [
+  ...(cluster.virtual_ip ? [endpointHost(cluster.endpoint)] : []),
+  ...(cluster.other_virtual_ip && cluster.other_endpoint
+    ? [endpointHost(cluster.other_endpoint)]
+    : []),
+]
+
 export const endpointText = z.string().check(
   z.trim(),
   z.refine(

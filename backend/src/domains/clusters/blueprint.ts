@@ -1,5 +1,6 @@
 /** What a cluster decides about the configurations of its servers. */
 import { type ClusterRole, endpointHost } from '#contract/clusters/clusters.ts'
+import { virtualHosts } from '#contract/clusters/endpoint.ts'
 import type { ServerFacts } from '../servers/api.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images, minorText } from '#talos/versions.ts'
@@ -117,7 +118,7 @@ function blueprintFor(
     otherHosts: hosts.slice(1),
     formerIssuers: [...new Set([...endpoints, ...(cluster.former_endpoints ?? [])])],
     controlPlaneAddresses: cluster.controlPlaneAddresses,
-    virtualIps: hosts.filter((_, i) => (i === 0 ? cluster.virtual_ip : cluster.other_virtual_ip)),
+    virtualIps: virtualHosts(cluster),
     secrets,
     ...(rotation && {
       rotation: { of: rotation, form: formOfNewServer(rotation.what, rotation.stage) },

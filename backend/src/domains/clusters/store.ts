@@ -1,5 +1,6 @@
 /** SQL for clusters, their servers and secrets. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { virtualHosts } from '#contract/clusters/endpoint.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { changesOf, happened } from '../../history.ts'
@@ -81,22 +82,16 @@ export async function isNameTaken(on: On, name: string): Promise<boolean> {
   )
 }
 
-/**
- * The endpoints of a datacenter's clusters that are virtual IPs. A cluster has two while its endpoint
- * changes.
- */
-export async function virtualEndpoints(on: On, datacenterId: string) {
+/** The virtual IPs of a datacenter's clusters. */
+export async function virtualAddresses(on: On, datacenterId: string) {
   const rows = await on
     .selectFrom('cluster')
     .select(['id', 'name', 'endpoint', 'virtual_ip', 'other_endpoint', 'other_virtual_ip'])
     .where('datacenter_id', '=', datacenterId)
     .where('deleted_at', 'is', null)
     .execute()
-  return rows.flatMap(({ id, name, ...row }) =>
-    [
-      row.virtual_ip ? row.endpoint : null,
-      row.other_virtual_ip ? row.other_endpoint : null,
-    ].flatMap((endpoint) => (endpoint === null ? [] : { id, name, endpoint })),
+  return rows.flatMap((row) =>
+    virtualHosts(row).map((address) => ({ id: row.id, name: row.name, address })),
   )
 }
 

@@ -11,7 +11,7 @@ import {
   parseAddress,
   parseCidr,
 } from '#contract/network/addresses.ts'
-import { endpointHost } from '#contract/clusters/clusters.ts'
+import { virtualHosts } from '#contract/clusters/endpoint.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import type { ReadRow } from './csv-rows.ts'
@@ -67,11 +67,8 @@ export function neighbours(held: readonly ServerAddress[], clusters: readonly Cl
       clusters
         .filter((cluster) => cluster.datacenter_id === datacenterId)
         .flatMap((cluster) =>
-          [
-            cluster.virtual_ip ? cluster.endpoint : null,
-            cluster.other_virtual_ip ? cluster.other_endpoint : null,
-          ].flatMap((url) => {
-            const parsed = url === null ? null : parseAddress(endpointHost(url))
+          virtualHosts(cluster).flatMap((host) => {
+            const parsed = parseAddress(host)
             return parsed ? [{ cluster, parsed }] : []
           }),
         ),

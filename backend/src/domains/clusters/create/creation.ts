@@ -47,7 +47,7 @@ async function surroundings(
   if (!datacenter) throw new Problem('not_found', 'There is no such datacenter')
   const candidates = await servers.forPlan(on, [...new Set(asked.servers.map((s) => s.node_id))])
   const addresses = await servers.addressesIn(on, asked.datacenter_id)
-  const others = await store.virtualEndpoints(on, asked.datacenter_id)
+  const others = await store.virtualAddresses(on, asked.datacenter_id)
   const host = asked.endpoint === undefined ? undefined : endpointHost(asked.endpoint)
   const virtual = asked.virtual_ip ? host : undefined
   const subnet =
@@ -62,7 +62,7 @@ async function surroundings(
       ...candidates.flatMap((c) =>
         c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id })),
       ),
-      ...others.map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+      ...others.map(({ address, name }) => ({ address, by: `cluster ${name}` })),
       ...(subnet === null ? [] : [{ address: virtual!, by: `the workload subnet ${subnet}` }]),
     ],
     sharing:

@@ -101,7 +101,7 @@ test('both endpoints are valid until every server uses the new one, then the old
 
 test('whether the endpoint is a virtual IP is not changed alone', async () => {
   expect(await refusal(to(virtual))).toBe(
-    `The endpoint is https://${virtual}:6443 already, as a virtual IP of the control planes. An endpoint can't be both at once: change to another one first`,
+    `The endpoint is https://${virtual}:6443 already, as a virtual IP of the control planes. That is not changed alone: change to another endpoint first`,
   )
 })
 

@@ -7,6 +7,7 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
+import { virtualHosts } from '#contract/clusters/endpoint.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
 import type { Facts } from '#talos/facts/facts.ts'
 import type { Tx } from '../../../../db/db.ts'
@@ -61,14 +62,14 @@ async function addressCheck(
   const others =
     row.datacenter_id === null
       ? []
-      : (await store.virtualEndpoints(parts.db, row.datacenter_id)).filter((o) => o.id !== row.id)
+      : (await store.virtualAddresses(parts.db, row.datacenter_id)).filter((o) => o.id !== row.id)
   const subnet =
     row.datacenter_id === null || !change.virtual_ip
       ? null
       : await parts.subnets.assigning(parts.db, row.datacenter_id, host)
   const used = [
     ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
-    ...others.map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+    ...others.map(({ address, name }) => ({ address, by: `cluster ${name}` })),
     ...(subnet === null ? [] : [{ address: host, by: `the workload subnet ${subnet}` }]),
   ]
   const [pod, service] = [parseCidr(row.pod_cidr)!, parseCidr(row.service_cidr)!]
@@ -77,9 +78,7 @@ async function addressCheck(
   const asked = { virtual_ip: change.virtual_ip, servers: [] }
   // An address that the control planes already hold as their virtual IP is in use by this cluster
   // itself. During an unfinished change they may hold two.
-  const own =
-    (row.virtual_ip && endpointHost(row.endpoint) === host) ||
-    (row.other_virtual_ip && row.other_endpoint === urlOf(change))
+  const own = virtualHosts(row).includes(host)
   judgeEndpoint(
     host,
     asked,
@@ -276,7 +275,7 @@ export const endpoint: ChangeKind<Change> = {
           isSettled
             ? `The endpoint is ${urlOf(change)} already`
             : holdsOther
-              ? `The endpoint is ${urlOf(change)} already, ${state.row.virtual_ip ? 'as' : 'but not as'} a virtual IP of the control planes. An endpoint can't be both at once: change to another one first`
+              ? `The endpoint is ${urlOf(change)} already, ${state.row.virtual_ip ? 'as' : 'but not as'} a virtual IP of the control planes. That is not changed alone: change to another endpoint first`
               : `The endpoint becomes ${urlOf(change)}`,
         ),
         check(
