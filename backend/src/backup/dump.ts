@@ -70,7 +70,7 @@ export async function dumping<T>(
   try {
     return await write(records())
   } finally {
-    // The connection may be in the middle of a COPY, which only its end can stop.
+    // In the middle of a COPY a connection can't be used again, so it is closed.
     client.release(!isComplete)
   }
 }

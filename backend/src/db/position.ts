@@ -49,7 +49,7 @@ const askHash = 'select hash from audit_entry where seq = $1'
 const from = (present: number, seen: number) =>
   present < seen ? { from: present + 1, to: seen } : null
 
-/** An earlier restore, or none, is one that went back too. */
+/** A database whose last restore is an earlier one than was seen, or that has none, went back. */
 const isLater = (now: Position['restored_at'], seen: Position['restored_at']): boolean =>
   now !== null && (seen === null || Date.parse(now) > Date.parse(seen))
 
