@@ -52,7 +52,6 @@ import { stores as makeStores } from './domains/stores/stores.ts'
 import { subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { templates } from './domains/templates/templates.ts'
 import { accounts as makeAccounts } from './domains/users/accounts.ts'
-import type { Access } from './domains/users/api.ts'
 import { users as makeUsers } from './domains/users/users.ts'
 import { waitlist } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
@@ -64,32 +63,23 @@ import type { Limits } from './http/limits.ts'
 import type { Domain, Platform } from './platform.ts'
 import { rotationKey } from './vault/vault.ts'
 
-/** A part that others get before it is made, because it needs them. */
-function madeLater<Part>() {
-  let made: Part | undefined
-  return {
-    set(part: Part): void {
-      made = part
-    },
-    get(): Part {
-      if (made === undefined) throw new Error('A part was needed before it was made')
-      return made
-    },
-  }
-}
-
 export type Domains = ReturnType<typeof buildDomains>
 
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
   const { db, clock, vault } = platform
   const installationKey = rotationKey({ db, vault })
-  const access = madeLater<Access>()
-  const users = makeUsers({ ...platform, access: () => access.get() })
-  const sessions = sessionDomain({ ...platform, users, installationKey, onRevoked })
+  const users = makeUsers(platform)
   const invitations = makeInvitations({ ...platform, users })
-  const accounts = makeAccounts({ ...platform, users, sessions, invitations })
   const apiTokens = makeApiTokens({ ...platform, onRevoked })
-  access.set({ invitations, sessions, apiTokens })
+  const sessions = sessionDomain({
+    ...platform,
+    users,
+    invitations,
+    apiTokens,
+    installationKey,
+    onRevoked,
+  })
+  const accounts = makeAccounts({ ...platform, users, sessions, invitations })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const datacenters = makeDatacenters(platform)
@@ -256,6 +246,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   ]
   return {
     users,
+    invitations,
     accounts,
     sessions,
     apiTokens,

@@ -34,10 +34,7 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
   const add = async (config: Config, { db, pool }: Database): Promise<number> => {
     await migrate(pool, await readMigrations())
     const { record } = recorder({ clock: systemClock })
-    const access = (): never => {
-      throw new Error('Nobody loses rights by this command')
-    }
-    const people = users({ db, clock: systemClock, record, log, config, access })
+    const people = users({ db, clock: systemClock, record, log, config })
     const areThere = (): number => {
       err(
         `There are users already: sign in and add more users in the console. If no administrator can sign in: ${around.ownCommand} user recover EMAIL\n`,

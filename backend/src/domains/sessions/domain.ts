@@ -38,7 +38,6 @@ import {
 import { type StrangerLimits, strangers } from '../../http/load/strangers.ts'
 import { type CallContext, serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
-import type { Users } from '../users/api.ts'
 import type { Sessions } from './api.ts'
 import { challenges as makeChallenges } from './challenges/challenges.ts'
 import { devices } from './devices.ts'
@@ -49,7 +48,7 @@ import { provider as makeProvider } from './provider/provider.ts'
 import { passkeys as makePasskeys } from './second-factor/passkeys.ts'
 import { secondFactors as makeSecondFactors } from './second-factor/second-factor.ts'
 import { sessions as makeSessions } from './sessions.ts'
-import type { Started } from './sign-in.ts'
+import type { SessionParts, Started } from './sign-in.ts'
 import { throttle } from './throttle.ts'
 import { tokens } from './tokens.ts'
 
@@ -63,8 +62,7 @@ const beginnings: StrangerLimits = {
   reserve: { perSecond: 5, burst: 500 },
 }
 
-interface DomainParts extends Platform {
-  readonly users: Users
+interface DomainParts extends Platform, Pick<SessionParts, 'users' | 'invitations' | 'apiTokens'> {
   /** 32 secret bytes of this installation. */
   readonly installationKey: () => Promise<Uint8Array>
   /** Called for every session that ends, in any process. */
@@ -72,7 +70,14 @@ interface DomainParts extends Platform {
 }
 
 /** The parts of the domain, which know each other only through their parameters. */
-export function sessionParts({ users, installationKey, onRevoked, ...platform }: DomainParts) {
+export function sessionParts({
+  users,
+  invitations,
+  apiTokens,
+  installationKey,
+  onRevoked,
+  ...platform
+}: DomainParts) {
   const { config } = platform
   const idleMs = config.sessionIdleHours * 3600_000
   const open = openSessions({ ...platform, idleMs, onRevoked })
@@ -81,6 +86,8 @@ export function sessionParts({ users, installationKey, onRevoked, ...platform }:
   return {
     ...platform,
     users,
+    invitations,
+    apiTokens,
     open,
     secondFactors,
     challenges,

@@ -402,7 +402,7 @@ test('a session that ends while it is being read is not cached', async () => {
   const there = sessions({
     ...sessionParts({
       ...backend.platform,
-      users: backend.domains.users,
+      ...backend.domains,
       installationKey: rotationKey(backend.platform),
       onRevoked: () => undefined,
     }),

@@ -20,7 +20,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { CallContext } from '../../http/serve.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import type { Account, Users } from '../users/api.ts'
+import type { Access, Account, Users } from '../users/api.ts'
 import type { Devices } from './devices.ts'
 import type { OpenSessions, Rights } from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
@@ -35,6 +35,9 @@ import { passwordTries } from './tries.ts'
 
 export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'record' | 'config'> {
   readonly users: Users
+  /** What a sign-in ends if the provider takes a user's rights away. */
+  readonly invitations: Access['invitations']
+  readonly apiTokens: Access['apiTokens']
   readonly tokens: Tokens
   readonly throttle: Throttle
   readonly devices: Devices
@@ -92,6 +95,9 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     secondFactors,
     passkeys,
     provider,
+    open,
+    invitations,
+    apiTokens,
   } = parts
   const tries = passwordTries(parts)
   const refusals = refusedSignIns(parts)
@@ -306,7 +312,11 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     ): Promise<Started & { return_to: string | null }> {
       try {
         const { identity, returnTo } = await provider.finish(answer, from)
-        const person = await users.ofIdentity(caller, identity)
+        const person = await users.ofIdentity(caller, identity, {
+          sessions: open,
+          apiTokens,
+          invitations,
+        })
         return {
           ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })),
           return_to: returnTo,

@@ -29,7 +29,7 @@ export interface Identity {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** What ends with a user's rights. These domains need the users, so they are made later. */
+/** What ends with a user's rights. */
 export interface Access {
   readonly invitations: Pick<Invitations, 'endOf'>
   readonly sessions: Pick<Sessions, 'endAll'>
@@ -74,10 +74,11 @@ export interface Users {
   readonly hasProvider: (id: string) => Promise<boolean>
   /**
    * The user to whom an account at the provider belongs, linked or added if necessary, with the
-   * role of its groups. A user without any group is refused and loses what is open.
+   * role of its groups. A user without any group is refused and loses what is open: `access` ends
+   * it.
    * @throws Problem provider_refused with what is missing
    */
-  readonly ofIdentity: (caller: Caller, identity: Identity) => Promise<Account>
+  readonly ofIdentity: (caller: Caller, identity: Identity, access: Access) => Promise<Account>
   /** Whether an account at the provider is that of a user. */
   readonly isIdentityOf: (identity: Identity, userId: string) => Promise<boolean>
 }

@@ -20,11 +20,6 @@ import { targetOf } from './target.ts'
 
 type Row = Selectable<Tables['person']>
 
-export interface IdentityParts
-  extends Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>, Pick<Users, 'insert'> {
-  readonly access: () => Access
-}
-
 export function identities({
   db,
   clock,
@@ -32,8 +27,10 @@ export function identities({
   log,
   config,
   insert,
-  access,
-}: IdentityParts): Pick<Users, 'ofIdentity' | 'isIdentityOf'> {
+}: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'> & Pick<Users, 'insert'>): Pick<
+  Users,
+  'ofIdentity' | 'isIdentityOf'
+> {
   const { provider } = config
   const now = () => new Date(clock.now())
   const refuse = (reason: string) => new Problem('provider_refused', reason)
@@ -112,20 +109,30 @@ export function identities({
    * Ends what is open for a user who is in no group any more, as less of a role would. The role
    * itself stays, for when a group comes back. The last admin keeps everything.
    */
-  const endAccess = async (tx: Tx, caller: Caller, identity: Identity): Promise<void> => {
+  const endAccess = async (
+    tx: Tx,
+    caller: Caller,
+    identity: Identity,
+    { sessions, apiTokens, invitations }: Access,
+  ): Promise<void> => {
     const id = await store.idOfIdentity(tx, identity)
     if (id === undefined) return
     const admins = await store.lockAdmins(tx)
     const row = await store.lock(tx, id)
     if (!row || isLastAdmin(row, admins)) return
-    const { sessions, apiTokens, invitations } = access()
     await sessions.endAll(tx, caller, row, 'no_group')
     await apiTokens.revokeAll(tx, caller, id)
     await endLinksOf(tx, caller, id, { record, invitations })
   }
 
   /** Gives the user the role that the provider's groups say. The last admin stays. */
-  const follow = async (tx: Tx, caller: Caller, row: Row, role: Role): Promise<Row> => {
+  const follow = async (
+    tx: Tx,
+    caller: Caller,
+    row: Row,
+    role: Role,
+    { invitations }: Access,
+  ): Promise<Row> => {
     if (row.role === role) return row
     const admins = await store.lockAdmins(tx)
     if (isLastAdmin(row, admins)) return row
@@ -137,21 +144,21 @@ export function identities({
       after: { role },
       event: { version: after.version },
     })
-    if (row.role === 'admin') await endLinksOf(tx, caller, row.id, { record, ...access() })
+    if (row.role === 'admin') await endLinksOf(tx, caller, row.id, { record, invitations })
     await endLinkFor(tx, caller, row, { record })
     await rightsChanged(tx, row.id)
     return after
   }
 
   return {
-    async ofIdentity(caller, identity) {
+    async ofIdentity(caller, identity, access) {
       const { name, roleClaim, roles } = provider!
       const role = roles && roleOf(identity.claims, roleClaim, roles)
       if (roles && role === undefined) {
         // Without the claim the provider says nothing about groups: its settings may be wrong, and
         // revoked API tokens don't come back.
         if (hasGroups(identity.claims, roleClaim))
-          await inTransaction(db, (tx) => endAccess(tx, caller, identity))
+          await inTransaction(db, (tx) => endAccess(tx, caller, identity, access))
         throw refuse(
           `None of your groups at ${name} may use Steelyard. Ask an administrator of Steelyard.`,
         )
@@ -167,7 +174,7 @@ export function identities({
               (await firstTime(tx, caller, identity, role))
             if (row.disabled_at)
               throw refuse('Your account here is disabled. Ask an administrator of Steelyard.')
-            return role === undefined ? row : follow(tx, caller, row, role)
+            return role === undefined ? row : follow(tx, caller, row, role, access)
           }),
         )
       return attempt().catch((error: unknown) => {

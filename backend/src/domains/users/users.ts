@@ -5,9 +5,10 @@ import type { Person } from '#contract/users.ts'
 import { inTransaction, lock } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { demandRole, system } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
 import { demandGoodPassword, hashPassword, sessionSource } from '../sessions/api.ts'
 import { refusingTaken, type Users } from './api.ts'
-import { identities, type IdentityParts } from './identities.ts'
+import { identities } from './identities.ts'
 import * as store from './store.ts'
 import { targetOf } from './target.ts'
 
@@ -29,8 +30,10 @@ export const present = (row: Row & store.Ways): Person => ({
   version: row.version,
 })
 
-export function users(parts: Omit<IdentityParts, 'insert'>): Users {
-  const { db, clock, record } = parts
+export function users(
+  platform: Pick<Platform, 'db' | 'clock' | 'record' | 'log' | 'config'>,
+): Users {
+  const { db, clock, record } = platform
   const insert: Users['insert'] = async (tx, caller, user) => {
     const made = present({
       ...(await store.insert(tx, { ...user, at: new Date(clock.now()) })),
@@ -108,6 +111,6 @@ export function users(parts: Omit<IdentityParts, 'insert'>): Users {
     count: () => store.count(db),
     byEmail: (email, on = db) => store.byEmail(on, email),
     signedIn: async (...signedIn) => void (await store.signedIn(...signedIn)),
-    ...identities({ ...parts, insert }),
+    ...identities({ ...platform, insert }),
   }
 }
