@@ -12,12 +12,22 @@ import {
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { addDatacenter, addServer, addSubnet } from '../subnets/testing.ts'
-import { hostOf, pathOf, poolWorld } from './testing/world.ts'
+import { type FakeCluster, hostOf, pathOf, poolWorld } from './testing/world.ts'
 
 const world = await poolWorld()
 const { backend } = world
 const { engine } = backend
 const { db } = backend.platform
+
+/** Cancels an assignment while the load balancer does nothing, and lets that work again. */
+async function cancelled({ fake }: FakeCluster, id: string) {
+  await world.admin().call(operationCancel, { params: { id } })
+  fake.controller = true
+  await engine.run(20_000)
+  fake.count()
+  await engine.run(60_000)
+  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+}
 
 test('a repeated assignment returns the running operation; after that operation has ended, the repetition does nothing', async () => {
   const c = await world.cluster()
@@ -129,12 +139,7 @@ test('cancelling an assignment drains subnets that may have reached the cluster,
     'draining',
     'applying',
   ])
-  await world.admin().call(operationCancel, { params: { id } })
-  c.fake.controller = true
-  await engine.run(20_000)
-  c.fake.count()
-  await engine.run(60_000)
-  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+  await cancelled(c, id)
   expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual([
     'active',
     'unassigned',
@@ -316,12 +321,7 @@ test('cancelling an assignment keeps a subnet that was only being applied again 
     `read-back/${fresh.id}`,
   ])
   await engine.run(5_000)
-  await world.admin().call(operationCancel, { params: { id } })
-  c.fake.controller = true
-  await engine.run(20_000)
-  c.fake.count()
-  await engine.run(60_000)
-  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+  await cancelled(c, id)
   expect([(await world.look(old)).status, (await world.look(fresh)).status]).toEqual([
     'active',
     'unassigned',
