@@ -1,6 +1,7 @@
 /** Files that settings name. What is wrong with one is a sentence that begins with the setting. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
 import { whyRefused } from './refusal.ts'
 
 interface Read<T> {
@@ -37,6 +38,20 @@ export interface TlsPair {
   readonly key: Buffer
 }
 
+/**
+ * Why OpenSSL refuses the pair; null if it doesn't. `X509Certificate` reads only the first block of
+ * a file: what follows may be cut off, and a key may be too weak.
+ */
+function whyUnusable(pair: TlsPair): string | null {
+  try {
+    createSecureContext({ ...pair })
+    return null
+  } catch (error) {
+    const { reason, message } = error as Error & { reason?: string }
+    return reason ?? message
+  }
+}
+
 /** The certificate that HTTPS is served with, and its key; undefined if they can't be used. */
 export async function readTls(
   { certFile, keyFile }: Readonly<Record<'certFile' | 'keyFile', string | undefined>>,
@@ -60,6 +75,11 @@ export async function readTls(
   )
   if (cert && key && !cert.parsed.checkPrivateKey(key.parsed))
     problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
+  else if (cert && key) {
+    const why = whyUnusable({ cert: cert.bytes, key: key.bytes })
+    if (why !== null)
+      problems.push(`STEELYARD_TLS_CERT names ${certFile}, which can't be used for TLS: ${why}`)
+  }
   if (key && (key.mode & 0o007) !== 0)
     problems.push(
       `STEELYARD_TLS_KEY names ${keyFile}, which all users of this machine may access: chmod o= ${keyFile}`,

@@ -165,8 +165,17 @@ test('a renewed certificate is used without a restart, and one that does not fit
   )
 
   const last = await issue()
-  writeFileSync(cert, last.crt)
+  const begunChain = last.crt.slice(0, last.crt.length / 2)
+  writeFileSync(cert, `${last.crt}${begunChain}`)
   writeFileSync(key, last.key)
+  await look()
+  await look()
+  expect(told.splice(2)).toEqual([
+    `certificate.refused STEELYARD_TLS_CERT names ${cert}, which can't be used for TLS: bad end line. ${goesOn}`,
+  ])
+  expect(await answered()).toBe(serialOf(renewed))
+
+  writeFileSync(cert, last.crt)
   chmodSync(key, 0o644)
   await look()
   await look()
