@@ -166,6 +166,34 @@ describe('the check right before wiping', () => {
     ).toBeNull()
   })
 
+  test('the twin of a chosen disk is another disk, although neither has a serial', () => {
+    const half = (id: string, wwid: string, content = 'member of a Linux RAID "nas:0"') => ({
+      ...told(id, content, { wwid, serial: '', type: 'HDD' }),
+      device: `/dev/${id}`,
+      system: false,
+    })
+    const halves = [half('sda', 'naa.1'), half('sdb', 'naa.2')]
+    const mirror = {
+      ...agreed,
+      workload_disks: [],
+      install_wwid: null,
+      disk_wwids: wwidsOf(halves, ['/dev/sda']),
+      agreed_disks: agreedOf(halves, ['/dev/sda']),
+    }
+    expect(wipeProblem(mirror, halves, first)).toBeNull()
+    for (const content of [undefined, 'empty']) {
+      const now = [half('sda', 'naa.2', content)]
+      expect(wipeProblem(mirror, now, first)).toContain('but the disk that was confirmed')
+    }
+    // The other half was confirmed at a retry.
+    const confirmed = { ...mirror, agreed_disks: agreedOf([half('sda', 'naa.2')], ['/dev/sda']) }
+    expect(wipeProblem(confirmed, [half('sda', 'naa.2')], first)).toBeNull()
+    // Chosen by an earlier version, which did not store what was confirmed.
+    const old = { ...mirror, agreed_disks: {} }
+    expect(wipeProblem(old, [half('sda', 'naa.2', 'empty')], first)).not.toBeNull()
+    expect(wipeProblem(old, [half('sda', 'naa.1', 'empty')], first)).toBeNull()
+  })
+
   test('a RAID may have another number after a restart', () => {
     const ofRaid = (array: string) =>
       told('sdb', `member of a Linux RAID "nas:0"${array}`, { serial: 'S-sdb' })

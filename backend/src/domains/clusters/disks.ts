@@ -173,7 +173,11 @@ export function notAgreed(chosen: Chosen, disks: readonly Told[], wiping: Wiping
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
     const disk = met(chosen, device, disks)
     if (disk === undefined) return []
-    const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
+    const wwid = agreed.wwid ?? chosen.disk_wwids[device]
+    const hasOtherSerial = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
+    // Without a serial, only the WWID tells apart the twins of a mirror.
+    const hasOtherWwid = !agreed.serial && !!wwid && !!disk.wwid && wwid !== disk.wwid
+    const isAnother = hasOtherSerial || hasOtherWwid
     const isOurs = wiping.isAgain && contentOf(disk) === talosContent
     const isSame = apart(contentOf(disk)) === apart(agreed.content)
     if (!isAnother && (isSame || isBlank(disk) || isOurs)) return []
