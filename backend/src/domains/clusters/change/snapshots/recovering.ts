@@ -28,13 +28,16 @@ type Turn = ChangeTurn<ChangeOf<'restore'>>
 
 const recoveryOf = ({ parts, state, operation }: Turn) =>
   store.recovery(parts.db, state.row.id, operation.id)
-const snapshotOf = async ({ parts, change }: Turn) => {
+const removedSentence = 'The snapshot was removed: request the restore again, with another snapshot'
+/** Undefined if the snapshot was removed. */
+const keptSnapshot = async ({ parts, change }: Turn) => {
   const row = await parts.snapshots.find(parts.db, change.snapshot_id)
-  if (!row || row.status === 'removing')
-    throw new StoreError(
-      'The snapshot was removed: request the restore again, with another snapshot',
-      { kind: 'missing' },
-    )
+  return row?.status === 'removing' ? undefined : row
+}
+/** Throws StoreError. */
+const snapshotOf = async (turn: Turn) => {
+  const row = await keptSnapshot(turn)
+  if (!row) throw new StoreError(removedSentence, { kind: 'missing' })
   return row
 }
 const isOfStore = (error: unknown): error is Error =>
@@ -110,6 +113,8 @@ export async function wipe(turn: Turn): Promise<StepResult> {
     found === null ? [] : [{ m, boot: found.boot }],
   )
   if (due.length > 0) {
+    // After a failure the snapshot can be removed, and a retry does not read it again.
+    if (!(await keptSnapshot(turn))) return { failed: removedSentence }
     const refused = await job.effect('wipe', () =>
       Promise.all(due.map(({ m }) => sendWipe(turn, m))),
     )
