@@ -15,7 +15,7 @@ const servers = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
 async function change(
   clusterId: string,
   status: Status,
-  more: { kind?: OperationKind; in_window?: boolean; starts_at?: Date } = {},
+  more: { kind?: OperationKind; in_window?: boolean; starts_at?: Date; ended_at?: Date } = {},
 ): Promise<string> {
   backend.clock.advance(60_000)
   const at = new Date(backend.clock.now())
@@ -106,6 +106,19 @@ test('a scheduled change that failed is told until somebody asks for another cha
   expect(await failedOf(cluster)).toEqual([])
   const atTime = await change(cluster, 'failed', { starts_at: new Date(backend.clock.now()) })
   expect(await failedOf(cluster)).toMatchObject([{ operation_id: atTime }])
+})
+
+test('a scheduled change that failed is told although others were asked for while it waited', async () => {
+  const cluster = randomUUID()
+  const inWindow = new Date(backend.clock.now() + 3_600_000)
+  const first = await change(cluster, 'failed', { in_window: true, ended_at: inWindow })
+  await change(cluster, 'done')
+  const second = await change(cluster, 'failed', {
+    in_window: true,
+    ended_at: new Date(inWindow.getTime() + 60_000),
+  })
+  await change(cluster, 'cancelled', { in_window: true })
+  expect((await failedOf(cluster)).map((one) => one.operation_id)).toEqual([first, second])
 })
 
 test('no channel is told of a change that failed as somebody looked on, and upgrades have their own finding', async () => {

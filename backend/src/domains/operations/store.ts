@@ -414,8 +414,8 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
 
 /**
  * The changes of clusters that were to run at a time or in a maintenance window and have failed, if
- * nobody has asked for another change of the cluster since. Upgrades are told by `stoppedUpgrades`,
- * and snapshots by their store's findings.
+ * nobody has asked for another change of the cluster since; the newest is the last. Upgrades are
+ * told by `stoppedUpgrades`, and snapshots by their store's findings.
  */
 export const failedScheduled = (on: Db | Tx) =>
   on
@@ -441,11 +441,13 @@ export const failedScheduled = (on: Db | Tx) =>
             .select('later.id')
             .where('later.target_kind', '=', 'cluster')
             .whereRef('later.target_id', '=', 'o.target_id')
-            .whereRef('later.created_at', '>', 'o.created_at')
+            // What was asked for while this one waited doesn't answer its failure.
+            .whereRef('later.created_at', '>', 'o.ended_at')
             .where('later.kind', '<>', 'clusterSnapshot'),
         ),
       ),
     )
+    .orderBy('o.ended_at')
     .execute()
 
 /** The step after which a server has the new version, by its key without the server. */
