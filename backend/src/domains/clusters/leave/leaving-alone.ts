@@ -58,8 +58,8 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
   })
 
 /**
- * Whether the workload disks are kept, as the reset or the change requested it. A server that
- * leaves with its cluster keeps none.
+ * Whether the workload disks are kept, as the reset or the change requested it. A deletion of the
+ * cluster keeps none, but those of a server that was removed before.
  */
 export const keepsDisks = async (
   { operations }: Pick<CoreParts, 'operations'>,

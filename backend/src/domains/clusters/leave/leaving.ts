@@ -288,7 +288,12 @@ export const deleteCluster = (
         forGood: true,
       })
     }
-    const members = (await store.members(tx, id)).filter((m) => m.released_at === null)
+    const present = (await store.members(tx, id)).filter((m) => m.released_at === null)
+    // A server that has been removed before, and has not answered since, keeps what it was to keep.
+    const members = present.map((m) => ({
+      ...m,
+      keeps_disks: m.keeps_disks && m.wanted === 'released',
+    }))
     for (const m of members) {
       const leaving =
         m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
@@ -307,7 +312,10 @@ export const deleteCluster = (
     const operation = await operations.create(tx, caller, {
       kind: 'clusterDelete',
       target: { id, name: row.name },
-      steps: deletionSteps(members, force),
+      steps: deletionSteps(
+        members.map((m) => (m.keeps_disks ? { ...m, workload_disks: [] } : m)),
+        force,
+      ),
       queue: clusterQueue,
       audit: null,
     })
@@ -331,7 +339,10 @@ export const deleteCluster = (
       at: force ? 'done' : 'reset',
       at_since: now,
     })
-    if (!force) for (const m of members) await servers.hold(tx, m.node_id, operation.id)
+    for (const { node_id, keeps_disks } of members) {
+      await store.updateMember(tx, id, node_id, { keeps_disks })
+      if (!force) await servers.hold(tx, node_id, operation.id)
+    }
     await parts.record(tx, caller, {
       action: force ? 'cluster.delete_forced' : 'cluster.delete_requested',
       target: { kind: 'cluster', id, name: row.name },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { clusterDelete } from '#contract/clusters/clusters.ts'
 import { type Server, serverReset } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { claimNow } from '../../../testing/engine.ts'
@@ -6,7 +7,28 @@ import { memberKey, memberQueue } from '../parts.ts'
 import { memberOf } from '../store.ts'
 import { clusterWorld } from '../testing/world.ts'
 
-const world = await clusterWorld({ servers: 3, seed: 'keeping-disks' })
+const world = await clusterWorld({ servers: 5, seed: 'keeping-disks' })
+/** A disk that is large enough for data, and not the one with Talos. */
+const workloadDiskOf = (node: Server): string => {
+  const { disks } = world.machine(node).hardware
+  return `/dev/${disks.findLast((d) => d.sizeBytes > 20 * 1024 ** 3)!.name}`
+}
+const installDiskOf = (node: Server): string =>
+  `/dev/${world.machine(node).hardware.disks[0]!.name}`
+/**
+ * The wipes of disks that the machines announce. Recorded, because a restarting machine forgets its
+ * calls, and concurrent tests clear the library's spies.
+ */
+const wipesOf = (nodes: readonly Server[]): ReadonlySet<string>[] =>
+  nodes.map((node) => {
+    const { journal } = world.machine(node)
+    const lines = new Set<string>()
+    journal.watch(() => {
+      for (const line of journal.kernelLines.since(0))
+        if (line.includes('will wipe')) lines.add(line)
+    })
+    return lines
+  })
 const reset = (node: Server, body: { keep_workload_disks?: boolean } = {}) =>
   world.admin.call(serverReset, { params: { id: node.id }, body })
 
@@ -15,18 +37,14 @@ test(
   { timeout: 600_000 },
   async () => {
     const nodes = world.take(3)
-    const disks = nodes.map((node) => {
-      const machine = world.machine(node)
-      const disk = machine.hardware.disks.findLast((d) => d.sizeBytes > 20 * 1024 ** 3)!
-      return `/dev/${disk.name}`
-    })
+    const disks = nodes.map(workloadDiskOf)
     const asked = world.ask(nodes)
     const servers = asked.servers.map((s, i) =>
       i === 0
         ? s
         : {
             ...s,
-            install_disk: `/dev/${world.machine(nodes[i]!).hardware.disks[0]!.name}`,
+            install_disk: installDiskOf(nodes[i]!),
             workload_disks: [disks[i]!],
           },
     )
@@ -59,17 +77,7 @@ test(
     expect(await memberOf(db, worker.id)).toMatchObject({ wanted: 'joined', keeps_disks: false })
     // As left by an earlier version of Steelyard.
     await pool.query('update cluster_server set keeps_disks = true where node_id = $1', [worker.id])
-    // Calls are recorded here, because a restarting machine forgets them, and concurrent tests
-    // clear the library's spies.
-    const said = nodes.map((node) => {
-      const { journal } = world.machine(node)
-      const lines = new Set<string>()
-      journal.watch(() => {
-        for (const line of journal.kernelLines.since(0))
-          if (line.includes('will wipe')) lines.add(line)
-      })
-      return lines
-    })
+    const said = wipesOf(nodes)
     const resets = await Promise.all([
       world.until(
         () => reset(worker),
@@ -84,5 +92,49 @@ test(
     for (const { answer } of resets)
       expect((await world.ended(answer!.operation.id)).status).toBe('done')
     expect([[...said[1]!], [...said[2]!]]).toEqual([[expect.stringContaining(disks[1]!)], []])
+  },
+)
+
+test(
+  'a deletion keeps the disks of a server that was removed while it was silent, and says so',
+  { timeout: 600_000 },
+  async () => {
+    const nodes = world.take(2)
+    const [controlPlane, worker] = nodes as [Server, Server]
+    const servers = world.ask(nodes).servers.map((s, i) => ({
+      ...s,
+      install_disk: installDiskOf(nodes[i]!),
+      workload_disks: [workloadDiskOf(nodes[i]!)],
+    }))
+    const { cluster, operation } = await world.create(nodes, { servers })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    await world.machine(worker).lifecycle.powerOff()
+    await world.until(
+      () => world.server(worker.id),
+      (s) => s.talos.reachable === false,
+    )
+    const { id: removal } = await world.change(cluster.id, {
+      kind: 'shrink',
+      servers: [{ node_id: worker.id, keep_workload_disks: true, force: true }],
+    })
+    expect((await world.ended(removal)).status).toBe('done')
+    const { db, pool } = world.backend.platform
+    // As left by an earlier version of Steelyard.
+    await pool.query('update cluster_server set keeps_disks = true where node_id = $1', [
+      controlPlane.id,
+    ])
+    const said = wipesOf(nodes)
+    const { answer } = await world.admin.call(clusterDelete, { params: { id: cluster.id } })
+    expect(
+      answer!.operation.steps.map((s) => s.title).filter((t) => t.startsWith('Reset')),
+    ).toEqual([
+      `Reset ${worker.name}`,
+      `Reset ${controlPlane.name}, wiping ${workloadDiskOf(controlPlane)}`,
+    ])
+    world.machine(worker).lifecycle.powerOn()
+    expect((await world.ended(answer!.operation.id)).status).toBe('done')
+    expect([...said[0]!]).toEqual([expect.stringContaining(workloadDiskOf(controlPlane))])
+    expect([...said[1]!]).toEqual([])
+    expect(await memberOf(db, worker.id)).toBeUndefined()
   },
 )
