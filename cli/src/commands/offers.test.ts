@@ -136,6 +136,10 @@ test('offer update prints the difference of the resources, and --dry-run only lo
   expect(api.callsOf(offerRecompute)).toEqual([])
   expect((await cli.run(`offer update ${offer.id}`)).out).toContain('Compute units 16 → 32')
   expect(api.callsOf(offerRecompute)).toHaveLength(1)
+  const asJson = await cli.run(`offer update ${offer.id} -o json`)
+  expect(JSON.parse(asJson.out)).toMatchObject({
+    items: [{ offer: { id: offer.id, resources: grown }, before: offer.resources, after: grown }],
+  })
 })
 
 test('an unknown amount is printed as unknown', async () => {

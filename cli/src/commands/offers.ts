@@ -186,7 +186,7 @@ async function updateNamed(
         ? { offer: read, before: read.resources, after: read.resources }
         : await api.call(offerRecompute, { params })
     const body = given({ price: priceOf(price, now.price), status })
-    if (Object.keys(body).length === 0) return counted
+    if (Object.keys(body).length === 0) return { ...counted, offer: now }
     // The price may be completed from that of `now`, so it must not replace a newer one.
     const version = body.price && now.version
     return { ...counted, offer: await api.call(offerUpdate, { params, body }, { version }) }

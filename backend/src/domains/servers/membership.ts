@@ -222,6 +222,8 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
       const row = await locked(tx, nodeId)
       const before = row.pending
       if (pending === null ? before === null : before?.reason === pending.reason) return
+      // It has left its cluster meanwhile, and waits for nothing.
+      if (pending !== null && row.cluster_id === null) return
       const since = before?.since ?? new Date(clock.now()).toISOString()
       await change(tx, system, nodeId, {
         pending: pending === null ? null : JSON.stringify({ ...pending, since }),

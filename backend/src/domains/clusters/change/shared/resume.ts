@@ -88,10 +88,10 @@ async function resume(
         : null
     if (why !== null) return why
     // Written before the node is uncordoned, so that a retry, or a run after a crash, drains it
-    // again.
-    if (drain.status === 'done')
+    // again; also one that was not drained because it was not Ready.
+    if (isOver(drain))
       await write(turn, (tx) =>
-        parts.operations.step(tx, operation.id, drain.key, { status: 'todo' }),
+        parts.operations.step(tx, operation.id, drain.key, { status: 'todo', reason: null }),
       )
     await uncordon(turn, { nodeId: drain.node_id })
     return null
