@@ -13,6 +13,7 @@ export interface Tables {
     channel_id: string
     told_at: Date
     ended_at: Date | null
+    again: Generated<boolean>
   }
   alert_rule: {
     id: Generated<string>

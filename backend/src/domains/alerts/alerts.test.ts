@@ -37,6 +37,29 @@ const {
   told,
 } = await alertWorld()
 const { db } = backend.platform
+const now = () => backend.clock.now()
+
+/** Adds DE-FRA-`index` with so many servers. */
+async function datacenter(index: number, servers: number) {
+  const { id } = await db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'FRA',
+      city_name: 'Frankfurt',
+      index,
+      created_at: new Date(now()),
+      updated_at: new Date(now()),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = await Promise.all(
+    Array.from({ length: servers }, (_, i) =>
+      buildServer(backend, { name: `fra-${index}-${i}`, reachable: true, datacenter_id: id }),
+    ),
+  )
+  return { id, ids }
+}
 
 test('a finding is sent once to a signed webhook as a CloudEvent, and its end is told', async () => {
   const { id: channelId, name } = await channel()
@@ -83,23 +106,7 @@ test('forty servers that fall silent at once are one message', async () => {
 
 test('forty servers of a datacenter that vanish are one finding in one message', async () => {
   await channel()
-  const { id: datacenter_id } = await db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'DE',
-      city_code: 'FRA',
-      city_name: 'Frankfurt',
-      index: 7,
-      created_at: new Date(backend.clock.now()),
-      updated_at: new Date(backend.clock.now()),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const ids = await Promise.all(
-    Array.from({ length: 40 }, (_, i) =>
-      buildServer(backend, { name: `fra-${i}`, reachable: true, datacenter_id }),
-    ),
-  )
+  const { ids } = await datacenter(7, 40)
   // Three are silent a few seconds before the others.
   await silent(ids.slice(0, 3))
   backend.clock.advance(5_000)
@@ -110,6 +117,28 @@ test('forty servers of a datacenter that vanish are one finding in one message',
   await mend(ids)
   await backend.engine.run(600_000)
   expect(told()).toEqual([['began DE-FRA-7'], ['ended DE-FRA-7']])
+})
+
+test('servers that fall silent later are told again, and the end of all is told also if they were silenced', async () => {
+  await channel()
+  const { id, ids } = await datacenter(8, 15)
+  await silent(ids.slice(0, 5))
+  await backend.engine.run(20 * 60_000)
+  await silent(ids.slice(5, 10))
+  await backend.engine.run(20 * 60_000)
+  expect(told()).toEqual([['began DE-FRA-8'], ['began DE-FRA-8']])
+  const body = {
+    note: 'works',
+    object: { kind: 'datacenter' as const, id },
+    ends_at: new Date(now() + 4 * 3_600_000).toISOString(),
+  }
+  expect(await operator.call(silenceCreate, { body })).toMatchObject({ status: 201 })
+  await silent(ids.slice(10))
+  await backend.engine.run(20 * 60_000)
+  received.length = 0
+  await mend(ids)
+  await backend.engine.run(600_000)
+  expect(told()).toEqual([['ended DE-FRA-8']])
 })
 
 test('a redirect is not followed, secrets are taken out of what the receiver repeats, and another receiver gets none', async () => {
@@ -168,7 +197,6 @@ test('an Alertmanager gets alerts that end with the finding, and every open one 
 test('a silence hides its part, and a silenced finding is sent when it outlasts the silence', async () => {
   await channel()
   const ids = [await add('hidden'), await add('seen')]
-  const now = () => backend.clock.now()
   const silence = (
     await operator.call(silenceCreate, {
       body: {

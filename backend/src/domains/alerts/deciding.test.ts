@@ -87,7 +87,7 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
           finding.id,
           event === 'ended'
             ? { ...told.get(finding.id)!, ended_at: now }
-            : { told_at: now, ended_at: null },
+            : { told_at: now, again: false, ended_at: null },
         )
       if (tell.length > 0) {
         last = now

@@ -24,6 +24,8 @@ export interface RuleTerms {
 export interface Told {
   /** When it was last told that the finding is open. */
   readonly told_at: Date
+  /** Whether it is to be told of it again, as if it began. */
+  readonly again: boolean
   /** When it was told that the finding has ended. */
   readonly ended_at: Date | null
 }
@@ -211,7 +213,7 @@ export function decide(
     )
     const stage = nextOf(
       finding,
-      told,
+      told?.again ? undefined : told,
       mine.filter((rule) => matches(rule, finding) || single.some((one) => matches(rule, one))),
       how,
     )

@@ -183,14 +183,14 @@ export const told = (on: On) =>
 export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
   sql`insert into alert (finding_id, channel_id, told_at)
     select f, ${channelId}, ${at} from unnest(${findingIds}::uuid[]) as f
-    on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, ended_at = null`.execute(
+    on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, again = false, ended_at = null`.execute(
     tx,
   )
-/** Makes every channel hear of an open finding again. */
-export const tellAgain = (tx: Tx, findingId: string, at: Date) =>
+/** Makes every channel that was told of the open finding hear of it again. */
+export const tellAgain = (tx: Tx, findingId: string) =>
   tx
     .updateTable('alert')
-    .set({ ended_at: at })
+    .set({ again: true })
     .where('finding_id', '=', findingId)
     .where('ended_at', 'is', null)
     .execute()

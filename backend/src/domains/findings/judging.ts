@@ -204,7 +204,7 @@ export function judging(parts: FindingParts) {
         count: open.count + 1,
         ended_at: null,
       })
-      await tellAgain(tx, open.id, new Date(now))
+      await tellAgain(tx, open.id)
       await announce(tx, 'updated', open, changed)
       return { id: open.id, since, reason }
     }
