@@ -42,6 +42,25 @@ const mend = async (ids: readonly string[]) => {
 }
 const add = (name: string, more: object = {}) =>
   buildServer(backend, { name, reachable: true, ...more })
+/** Adds DE-HAM-`index` with so many servers. */
+async function datacenter(index: number, servers: number) {
+  const { id: datacenter_id } = await db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'HAM',
+      city_name: 'Hamburg',
+      index,
+      created_at: new Date(backend.clock.now()),
+      updated_at: new Date(backend.clock.now()),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = await Promise.all(
+    Array.from({ length: servers }, (_, i) => add(`ham-${index}-${i}`, { datacenter_id })),
+  )
+  return { datacenter_id, ids }
+}
 
 test('a silent server is a finding until it answers, and its end is kept', async () => {
   const id = await add('silent')
@@ -120,21 +139,7 @@ test('a finding that comes back after its end was told is no longer acknowledged
 })
 
 test('servers that fall silent long after others begin their common finding anew', async () => {
-  const { id: datacenter_id } = await db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'DE',
-      city_code: 'HAM',
-      city_name: 'Hamburg',
-      index: 3,
-      created_at: new Date(backend.clock.now()),
-      updated_at: new Date(backend.clock.now()),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const ids = await Promise.all(
-    Array.from({ length: 14 }, (_, i) => add(`wave-${i}`, { datacenter_id })),
-  )
+  const { datacenter_id, ids } = await datacenter(3, 14)
   await silence(ids.slice(0, 5))
   const [first] = await of(datacenter_id)
   const params = { id: first!.id }
@@ -161,6 +166,31 @@ test('servers that fall silent long after others begin their common finding anew
   expect(await of(datacenter_id)).toMatchObject([
     { count: 2, acknowledged: { by: operator.email } },
   ])
+  await mend(ids)
+})
+
+test('servers that fall silent again and again within an hour begin their common finding once', async () => {
+  const { datacenter_id, ids } = await datacenter(4, 11)
+  await silence(ids.slice(0, 10))
+  const params = { id: (await of(datacenter_id))[0]!.id }
+  const acknowledge = () => operator.call(findingAcknowledge, { params, body: {} })
+  /** All but the first come back, and so many fall silent again later. */
+  const flap = async (minutes: number, count: number) => {
+    await mend(ids.slice(1))
+    backend.clock.advance(minutes * 60_000)
+    await silence(ids.slice(1, 1 + count))
+  }
+  await acknowledge()
+  for (let i = 0; i < 3; i++) await flap(20, 9)
+  expect(await of(datacenter_id)).toMatchObject([
+    { ...params, count: 1, acknowledged: { by: operator.email }, affected: { count: 10 } },
+  ])
+  // One that the finding didn't name, and those that it named more than an hour ago.
+  await flap(20, 10)
+  expect(await of(datacenter_id)).toMatchObject([{ count: 2, acknowledged: null }])
+  await acknowledge()
+  await flap(61, 9)
+  expect(await of(datacenter_id)).toMatchObject([{ count: 3, acknowledged: null }])
   await mend(ids)
 })
 

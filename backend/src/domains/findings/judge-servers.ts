@@ -128,17 +128,21 @@ function lastWave<T extends { readonly since: Date }>(group: readonly T[]): read
 }
 
 /**
- * Whether so many servers have fallen silent, long after those that an open finding names, that
- * somebody must be told again.
- * @param known when the servers that the finding names fell silent
+ * Whether so many servers have fallen silent, long after those that an open finding told of, that
+ * somebody must be told again. One that is not known is enough, because the servers of a wave are
+ * found one after another.
+ * @param toldOf since when those were silent
+ * @param known ids of servers that the finding has named lately: they come and go
  */
 export function isNewWave(
-  affected: readonly { readonly since: Date }[],
-  known: readonly Date[],
+  affected: readonly { readonly id: string; readonly since: Date }[],
+  toldOf: Date,
+  known: ReadonlySet<string>,
 ): boolean {
-  const [first] = lastWave(affected)
-  const last = Math.max(...known.map((at) => at.getTime()))
-  return first !== undefined && known.length > 0 && first.since.getTime() - last > waveMs
+  const wave = lastWave(affected)
+  return (
+    wave.some(({ id }) => !known.has(id)) && wave[0]!.since.getTime() - toldOf.getTime() > waveMs
+  )
 }
 
 function judgeGroup(place: Place, group: readonly Silent[], answering: number): Judged {

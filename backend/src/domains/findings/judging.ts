@@ -182,8 +182,8 @@ export function judging(parts: FindingParts) {
     }: {
       open?: Open
       ended?: Open
-      /** When the servers fell silent that the open finding names. */
-      known: readonly Date[]
+      /** Ids of servers that the open finding has named within the last hour. */
+      known: ReadonlySet<string>
       causes: ReadonlyMap<string, string>
       changed: Changes
       now: number
@@ -191,7 +191,7 @@ export function judging(parts: FindingParts) {
   ): Promise<Kept> => {
     const columns = columnsOf(one, causes)
     const recent = (open ?? ended)?.begins.filter((at) => now - at.getTime() < flapMs) ?? []
-    if (open && isNewWave(one.affected ?? [], known)) {
+    if (open && isNewWave(one.affected ?? [], open.since, known)) {
       const begins = [...recent, new Date(now)]
       const reason = told(one.reason, begins.length)
       const since = one.since ?? new Date(now)
@@ -276,13 +276,13 @@ export function judging(parts: FindingParts) {
     const open = await store.lockOpen(tx)
     const now = timeOf(clock.now(), open)
     const at = new Date(now)
-    const groups = open.filter((row) => row.kind === 'datacenter_silent')
-    const affected = Map.groupBy(
-      await store.affectedBy(
-        tx,
-        groups.map((row) => row.id),
-      ),
+    const groups = open.flatMap((row) => (row.kind === 'datacenter_silent' ? [row.id] : []))
+    const named = Map.groupBy(
+      await store.affectedBy(tx, groups, new Date(now - flapMs)),
       (row) => row.finding_id,
+    )
+    const affected = new Map(
+      [...named].map(([id, rows]) => [id, rows.filter((row) => row.ended_at === null)]),
     )
     const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
     const { judged, standing } = await judge(tx, conditions, together, now)
@@ -305,7 +305,7 @@ export function judging(parts: FindingParts) {
       const stored = await keep(tx, one, {
         ...(row && { open: row }),
         ...(former && { ended: former }),
-        known: (row ? (affected.get(row.id) ?? []) : []).map(({ since }) => since),
+        known: new Set(row && named.get(row.id)?.map(({ server_id }) => server_id)),
         causes,
         changed,
         now,

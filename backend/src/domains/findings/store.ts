@@ -140,15 +140,17 @@ export async function update(
   happened(tx, ...past(await changing.returningAll().executeTakeFirstOrThrow()))
 }
 
-/** The servers of these findings that are silent now. */
-export const affectedBy = (on: On, ids: readonly string[]): Promise<AffectedRow[]> =>
+/** The servers of these findings that are silent now, or also those that were after this time. */
+export const affectedBy = (on: On, ids: readonly string[], at?: Date): Promise<AffectedRow[]> =>
   ids.length === 0
     ? Promise.resolve([])
     : on
         .selectFrom('finding_affected')
         .selectAll()
         .where('finding_id', 'in', ids)
-        .where('ended_at', 'is', null)
+        .where((e) =>
+          e.or([e('ended_at', 'is', null), ...(at === undefined ? [] : [e('ended_at', '>', at)])]),
+        )
         .execute()
 
 export const allAffected = (on: On, id: string): Promise<AffectedRow[]> =>
