@@ -70,6 +70,8 @@ export const alerting = ({
         if (decision.again) again = Math.min(again, decision.again.getTime())
         if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)
         if (decision.tell.length === 0) continue
+        // The next decision, made at once, says when this is to be reminded of.
+        again = now.getTime()
         const content = contentOf(decision.tell.map(({ finding, event }) => itemOf(finding, event)))
         // The oldest message that waits goes first, so that an end doesn't arrive before its begin.
         await deliveries.hurryOldest(tx, channel.id, now)

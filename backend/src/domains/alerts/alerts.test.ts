@@ -234,6 +234,15 @@ test('an acknowledged finding is not sent again, an open one is after four hours
   await mend(ids)
 })
 
+test('an open finding is sent again and again also if nothing else happens', async () => {
+  await channel()
+  const id = await add('left-alone')
+  await silent([id])
+  await backend.engine.run(9 * 3_600_000)
+  expect(told()).toEqual([['began left-alone'], ['reminder left-alone'], ['reminder left-alone']])
+  await mend([id])
+})
+
 test('two rules exist from the start, and a rule is changed, paused and removed', async () => {
   const { items } = (await viewer.call(alertRuleList, {})).answer!
   expect(items).toMatchObject([
