@@ -3,6 +3,7 @@ import { SMTPServer } from 'smtp-server'
 import { expect, test } from 'vitest'
 import { channelGet, channelTest, channelUpdate } from '#contract/alerts/channels.ts'
 import { deliveryGet, deliveryRetry } from '#contract/alerts/deliveries.ts'
+import { alertRuleList, alertRuleUpdate } from '#contract/alerts/rules.ts'
 import { alertWorld, fine } from './testing/world.ts'
 
 const {
@@ -109,6 +110,37 @@ test('what waited while its channel was paused is not sent as news days later', 
     state: 'failed',
     problem: 'It waited for more than a day, so it is not sent any more',
   })
+})
+
+test('what is still open of a message that nobody got is told afresh, also by a rule that does not remind', async () => {
+  const { items } = (await admin.call(alertRuleList, {})).answer!
+  const { id: ruleId } = items.find(({ name }) => name === 'urgent')!
+  const remind = (remind_hours: number | null) =>
+    admin.call(alertRuleUpdate, { params: { id: ruleId }, body: { remind_hours } })
+  await remind(null)
+  const { id: channelId } = await channel()
+  const pause = (paused: boolean) =>
+    admin.call(channelUpdate, { params: { id: channelId }, body: { paused } })
+  const ids = [await add('tried'), await add('paused')]
+  receiver.answer = (response) => response.writeHead(500).end()
+  await silent([ids[0]!])
+  await backend.engine.run(25 * 3_600_000)
+  received.length = 0
+  receiver.answer = fine
+  await backend.engine.run(3_600_000)
+  expect(told()).toEqual([['began tried']])
+  receiver.answer = (response) => response.writeHead(500).end()
+  await silent([ids[1]!])
+  await backend.engine.run(600_000)
+  await pause(true)
+  await backend.engine.run(2 * 24 * 3_600_000)
+  received.length = 0
+  receiver.answer = fine
+  await pause(false)
+  await backend.engine.settle()
+  expect(told()).toEqual([['began paused']])
+  await mend(ids)
+  await remind(4)
 })
 
 test('a mail that one of its recipients does not get is not sent to the others again', async () => {

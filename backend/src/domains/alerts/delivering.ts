@@ -5,6 +5,8 @@
  */
 import type { Tx } from '../../db/db.ts'
 import type { Engine, Outcome as Again, Reconciler } from '../../engine/engine.ts'
+import type { Platform } from '../../platform.ts'
+import { wakeAlerts } from './api.ts'
 import type { Content } from './message.ts'
 import { attemptMs } from './outcome.ts'
 import { type RefreshParts, refreshing } from './refreshing.ts'
@@ -37,9 +39,16 @@ export function nextAttempt(
   return at < expires ? expires : null
 }
 
-export function delivering(parts: RefreshParts): Reconciler {
-  const { db, config, channels, policy, tracing } = parts
+export function delivering(parts: RefreshParts & Pick<Platform, 'engine'>): Reconciler {
+  const { db, config, engine, channels, policy, tracing } = parts
   const refresh = refreshing(parts)
+  /** What began and is still open is told afresh, because not every rule reminds of it. */
+  const dropped = async (tx: Tx, channelId: string, row: deliveries.DeliveryRow): Promise<void> => {
+    const { items } = row.content as Content
+    const reminders = items.flatMap(({ id, event }) => (event === 'reminder' ? [id] : []))
+    await deliveries.tellAfresh(tx, channelId, row.created_at, reminders)
+    await wakeAlerts(engine, tx)
+  }
   return {
     queue,
     concurrency: 8,
@@ -57,7 +66,10 @@ export function delivering(parts: RefreshParts): Reconciler {
       const at = new Date(job.now())
       // The channel was paused, or Steelyard was stopped or restored: it would be told as news.
       if (at.getTime() > next.expires_at.getTime() + mostLateMs) {
-        await job.fence.write((tx) => deliveries.giveUp(tx, next.id, tooOld, at))
+        await job.fence.write(async (tx) => {
+          await deliveries.giveUp(tx, next.id, tooOld, at)
+          await dropped(tx, channel.id, next)
+        })
         return { againMs: 0 }
       }
       const began = job.upMs()
@@ -76,16 +88,14 @@ export function delivering(parts: RefreshParts): Reconciler {
         const number = next.attempts + 1
         const end = new Date(job.now())
         const arrived = partly || outcome.problem === null
+        const next_at = arrived ? null : nextAttempt(number, { at: end, expires: next.expires_at })
         await deliveries.attempted(
           tx,
           { delivery_id: next.id, number, at, took_ms, ...outcome },
-          {
-            next_at: arrived ? null : nextAttempt(number, { at: end, expires: next.expires_at }),
-            at: end,
-            arrived,
-          },
+          { next_at, at: end, arrived },
         )
         if (arrived) await deliveries.hurry(tx, channel.id, end)
+        else if (next_at === null) await dropped(tx, channel.id, next)
       })
       return { againMs: 0 }
     },

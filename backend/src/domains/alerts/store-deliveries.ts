@@ -194,6 +194,16 @@ export const tellAgain = (tx: Tx, findingId: string) =>
     .where('finding_id', '=', findingId)
     .where('ended_at', 'is', null)
     .execute()
+/** Makes the channel hear again of what it was last told at this time, without these findings. */
+export const tellAfresh = (tx: Tx, channelId: string, at: Date, without: readonly string[]) =>
+  tx
+    .updateTable('alert')
+    .set({ again: true })
+    .where('channel_id', '=', channelId)
+    .where('told_at', '=', at)
+    .where('ended_at', 'is', null)
+    .where('finding_id', '<>', sql<string>`all(${without}::uuid[])`)
+    .execute()
 /** The channel was told that these findings have ended. */
 export const tellEnd = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
   tx
