@@ -10,7 +10,7 @@ export {
   channelTroubles,
 } from './channel-trouble.ts'
 
-export { endTold } from './deciding.ts'
+export { endTold, silenceOf } from './deciding.ts'
 export { tellAgain } from './store-deliveries.ts'
 
 /** The queue whose one object decides what is sent. */

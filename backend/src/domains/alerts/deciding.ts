@@ -99,7 +99,7 @@ const alone = (
 })
 
 /** The silence of the finding, or one of those that together are about each of its servers. */
-function silenceOf(
+export function silenceOf(
   finding: StandingFinding,
   inForce: readonly SilenceTerms[],
   clusterOf: (serverId: string) => Cluster,

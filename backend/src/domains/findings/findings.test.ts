@@ -6,7 +6,9 @@ import {
   findingGet,
   findingList,
 } from '#contract/findings/findings.ts'
+import { silenceCreate } from '#contract/alerts/silences.ts'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
@@ -191,6 +193,26 @@ test('servers that fall silent again and again within an hour begin their common
   await acknowledge()
   await flap(61, 9)
   expect(await of(datacenter_id)).toMatchObject([{ count: 3, acknowledged: null }])
+  await mend(ids)
+})
+
+test('the overview counts servers that fell silent together as silenced if each of them is', async () => {
+  const { ids } = await datacenter(5, 5)
+  await silence(ids)
+  const seen = async () => {
+    const { attention } = (await viewer.call(overviewGet)).answer!
+    return [attention!.silenced, attention!.groups.map(({ kind }) => kind)]
+  }
+  for (const id of ids) {
+    expect(await seen()).toEqual([0, ['datacenter_silent']])
+    const body = {
+      note: 'works',
+      object: { kind: 'server' as const, id },
+      ends_at: new Date(backend.clock.now() + 3_600_000).toISOString(),
+    }
+    expect(await operator.call(silenceCreate, { body })).toMatchObject({ status: 201 })
+  }
+  expect(await seen()).toEqual([1, []])
   await mend(ids)
 })
 

@@ -17,18 +17,19 @@ import {
   type FindingObject,
   findingObjects,
 } from '#contract/findings/kinds.ts'
+import type { SilenceTerms } from '#contract/alerts/silences.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { permits } from '#contract/permissions.ts'
-import { inTransaction, isDatabaseGone } from '../../db/db.ts'
+import { type Db, inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
 import { type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
-import { wakeAlerts } from '../alerts/api.ts'
+import { silenceOf, wakeAlerts } from '../alerts/api.ts'
 import { eventChannel } from '../events/api.ts'
-import type { Findings } from './api.ts'
+import type { Findings, StandingFinding } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
 import { figuresOf } from './figures.ts'
 import * as store from './store.ts'
@@ -113,6 +114,34 @@ export function findings(parts: FindingParts): Findings & Domain {
     return row
   }
 
+  const standing = async (
+    on: Db | Tx,
+    rows: readonly store.FindingRow[],
+  ): Promise<StandingFinding[]> => {
+    const groups = rows.flatMap((row) =>
+      row.kind === 'datacenter_silent' && row.ended_at === null ? [row.id] : [],
+    )
+    const silent = Map.groupBy(await store.affectedBy(on, groups), (row) => row.finding_id)
+    return rows.map((row) => ({
+      ...present(row),
+      began_at: row.begins.at(-1) ?? row.since,
+      begins: row.begins,
+      silent: (silent.get(row.id) ?? []).map(({ server_id: id, name }) => ({ id, name })),
+    }))
+  }
+
+  /** Ids of findings that are not sent because each of their servers is silenced. */
+  const silencedTogether = async (silences: readonly SilenceTerms[]): Promise<string[]> => {
+    const groups = silences.length === 0 ? [] : await store.openGroups(db)
+    if (groups.length === 0) return []
+    const { unwell } = await parts.servers.conditions()
+    const clusters = new Map(unwell.map(({ id, cluster }) => [id, cluster]))
+    const clusterOf = (id: string) => clusters.get(id) ?? null
+    return (await standing(db, groups)).flatMap((one) =>
+      silenceOf(one, silences, clusterOf) === undefined ? [] : [one.id],
+    )
+  }
+
   const acknowledge = (
     caller: UserCaller,
     id: string,
@@ -178,23 +207,12 @@ export function findings(parts: FindingParts): Findings & Domain {
     name: 'findings',
     figures: async () => figuresOf(await store.openCounts(db)),
     judge,
-    async standing(on, ids) {
-      const rows = await store.openOr(on, ids)
-      const groups = rows.flatMap((row) =>
-        row.kind === 'datacenter_silent' && row.ended_at === null ? [row.id] : [],
-      )
-      const silent = Map.groupBy(await store.affectedBy(on, groups), (row) => row.finding_id)
-      return rows.map((row) => ({
-        ...present(row),
-        began_at: row.begins.at(-1) ?? row.since,
-        begins: row.begins,
-        silent: (silent.get(row.id) ?? []).map(({ server_id: id, name }) => ({ id, name })),
-      }))
-    },
+    standing: async (on, ids) => standing(on, await store.openOr(on, ids)),
     async attention(caller, silences) {
+      const all = { silences, together: await silencedTogether(silences) }
       const [{ acknowledged, silenced, total }, groups] = await Promise.all([
-        storeGroups.counts(db, visibleTo(caller), silences),
-        storeGroups.groups(db, visibleTo(caller), silences),
+        storeGroups.counts(db, visibleTo(caller), all),
+        storeGroups.groups(db, visibleTo(caller), all),
       ])
       const rows = await store.among(
         db,

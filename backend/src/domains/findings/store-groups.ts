@@ -13,10 +13,16 @@ import type { Db } from '../../db/db.ts'
 const shownGroups = 12
 const shownOfGroup = 5
 
+interface Silenced {
+  readonly silences: readonly SilenceTerms[]
+  /** Ids of findings about several servers, each of which is silenced. */
+  readonly together: readonly string[]
+}
+
 /** Open findings with their group, and whether a silence is about them (`isAbout` in the contract). */
 const standing = (
   objects: readonly FindingObject[],
-  silences: readonly SilenceTerms[],
+  { silences, together }: Silenced,
 ): RawBuilder<unknown> => {
   const terms = silences.map(({ object, ...lists }) => ({
     ...lists,
@@ -24,7 +30,7 @@ const standing = (
   }))
   return sql`select f.*, case when f.object_kind = 'server' then f.datacenter_id end as place,
       f.acknowledged_at is not null as is_acknowledged,
-      exists (select from json_to_recordset(${JSON.stringify(terms)}) as s (severities text[], kinds text[], datacenter_ids uuid[], cluster_ids uuid[], object_id uuid)
+      f.id = any(${together}::uuid[]) or exists (select from json_to_recordset(${JSON.stringify(terms)}) as s (severities text[], kinds text[], datacenter_ids uuid[], cluster_ids uuid[], object_id uuid)
         where (s.object_id = f.object_id or (s.object_id is null and f.object_kind <> all(${silencedAlone}::text[])))
           and (s.severities = '{}' or f.severity = any(s.severities))
           and (s.kinds = '{}' or f.kind = any(s.kinds))
@@ -44,13 +50,13 @@ interface Counts {
 export async function counts(
   db: Db,
   objects: readonly FindingObject[],
-  silences: readonly SilenceTerms[],
+  silenced: Silenced,
 ): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select count(*) filter (where not is_acknowledged and not is_silenced)::int as total,
       count(*) filter (where is_acknowledged)::int as acknowledged,
       count(*) filter (where is_silenced and not is_acknowledged)::int as silenced
-    from (${standing(objects, silences)}) f`.execute(db)
+    from (${standing(objects, silenced)}) f`.execute(db)
   return rows[0]!
 }
 
@@ -69,7 +75,7 @@ export interface Group {
 export async function groups(
   db: Db,
   objects: readonly FindingObject[],
-  silences: readonly SilenceTerms[],
+  silenced: Silenced,
 ): Promise<Group[]> {
   const { rows } = await sql<Group>`
     select kind, min(severity) as severity,
@@ -78,7 +84,7 @@ export async function groups(
       array_agg(id order by n) filter (where n <= ${shownOfGroup}) as ids
     from (
       select f.*, row_number() over (partition by kind, place order by cluster_id is null, since desc, object_name, id) as n
-      from (${standing(objects, silences)}) f where not is_acknowledged and not is_silenced
+      from (${standing(objects, silenced)}) f where not is_acknowledged and not is_silenced
     ) f
     group by kind, place
     order by array_position(${kindsOfFindings}::text[], kind), count(*) desc, min(since) desc, place

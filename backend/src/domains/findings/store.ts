@@ -77,6 +77,10 @@ export const openOr = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
     .orderBy('id')
     .execute()
 
+/** The open findings of servers that fell silent together. */
+export const openGroups = (on: On): Promise<FindingRow[]> =>
+  findings(on).where('kind', '=', 'datacenter_silent').where('ended_at', 'is', null).execute()
+
 /** Number of open findings by what they are, and by the cluster of their object. */
 export const openCounts = (on: On) =>
   on
