@@ -17,6 +17,7 @@ import {
   type PlannedGroup,
   type StepAt,
   type StepResult,
+  type Waiting,
   write,
 } from '../frame.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
@@ -105,7 +106,10 @@ export const attemptOf = async ({ parts, operation }: ChangeTurn): Promise<strin
   `${operation.id}/${(await parts.operations.state(parts.db, operation.id))?.round ?? 1}`
 
 /** The result of a step that sends a configuration; null if the machine has the configuration. */
-export function notHeld(sent: Delivery, name: string): StepResult | null {
+export function notHeld(
+  sent: Delivery,
+  name: string,
+): Waiting | { readonly failed: string } | null {
   switch (sent.kind) {
     case 'held':
     case 'sent':
@@ -191,10 +195,10 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
             }),
         }),
       })
-      if (sent.kind === 'held' || sent.kind === 'sent' || sent.kind === 'restarting') return 'done'
-      if (sent.kind !== 'silent' && sent.kind !== 'forbidden' && sent.kind !== 'trying')
-        await takeBack(turn, nodeId!)
-      return notHeld(sent, name)!
+      const result = sent.kind === 'restarting' ? null : notHeld(sent, name)
+      if (result === null) return 'done'
+      if ('failed' in result) await takeBack(turn, nodeId!)
+      return result
     },
 
     async answers(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {

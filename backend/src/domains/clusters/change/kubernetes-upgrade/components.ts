@@ -2,6 +2,7 @@
  * Steps that upgrade the components of Kubernetes, server by server: send a configuration with the
  * new image, and wait until the component runs it.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
@@ -67,25 +68,39 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
     const image = imageFor(program, now?.[program], change.version)
     if (now === null || image === null)
       return `${name} names its image of ${program} by a digest or a tag without a version: change the patch that sets it`
-    // All images are stored, so that none of them counts as drift in the comparison with the
-    // machine.
-    const images = JSON.stringify({ ...now, [program]: image })
-    await store.updateMember(tx, state.row.id, nodeId, { images })
-    const rendered = await parts.configurations.prepare(tx, state.row.id, nodeId)
-    return rendered &&
+    const prepareWith = async (images: MachineImages | null) => {
+      // All images are stored, so that none of them counts as drift in the comparison with the
+      // machine.
+      await store.updateMember(tx, state.row.id, nodeId, {
+        images: images && JSON.stringify(images),
+      })
+      return parts.configurations.prepare(tx, state.row.id, nodeId)
+    }
+    const former = (await store.member(tx, state.row.id, nodeId))!.images
+    const rendered = await prepareWith({ ...now, [program]: image })
+    if (
+      rendered &&
       (await within(parts.read, tx)(ours, 'images', rendered.yaml))[program] === image
-      ? null
-      : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
+    )
+      return null
+    await prepareWith(former)
+    return `A patch of ${name} sets its image of ${program}: remove that from the patch first`
   })
 
-/** Makes the server's newest configuration name the images again that the server has got. */
+/**
+ * Makes the server's newest configuration name the images again that the server has got. Images of
+ * others that were adopted meanwhile stay.
+ */
 export const takeBackImages = (turn: Turn, nodeId: string): Promise<void> =>
   write(turn, async (tx) => {
     const { parts, state } = turn
     const configs = await parts.configurations.kept.all(tx, state.row.id, nodeId)
     if (configs === null) return
-    const images = await within(parts.read, tx)(ours, 'images', configs.held.yaml)
-    await store.updateMember(tx, state.row.id, nodeId, { images: JSON.stringify(images) })
+    const imagesIn = ({ yaml }: { yaml: string }) => within(parts.read, tx)(ours, 'images', yaml)
+    if (isDeepStrictEqual({ ...configs.images }, { ...(await imagesIn(configs.newest)) }))
+      await store.updateMember(tx, state.row.id, nodeId, {
+        images: JSON.stringify(await imagesIn(configs.held)),
+      })
     await parts.configurations.prepare(tx, state.row.id, nodeId)
   })
 
@@ -98,7 +113,10 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
     mayReboot: false,
     attempt: await attemptOf(turn),
   })
-  return notHeld(sent, memberOf(turn, nodeId).name)
+  const result = notHeld(sent, memberOf(turn, nodeId).name)
+  // The server would get the image later, such as when the changes of others are overwritten.
+  if (result !== null && 'failed' in result) await takeBackImages(turn, nodeId)
+  return result
 }
 
 /**

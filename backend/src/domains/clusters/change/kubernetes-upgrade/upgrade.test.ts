@@ -6,10 +6,13 @@ import { describe, expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
+import { serverDrift, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { patchCreate, patchRemove } from '#contract/patches.ts'
 import { type Server, serverConfig } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { connectSecure } from '#talos/client/connect.ts'
 import { imagesOf } from '#talos/facts/images.ts'
 import { longTests } from '../../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../../tools/testing/long-test.ts'
@@ -21,6 +24,7 @@ import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: longTests ? 9 : 2, seed: 'upgrade-kubernetes' })
 const { admin } = world
+const { db, engine } = world.backend.platform
 /** Control planes and a worker whose Kubernetes is a minor older. */
 async function runsOld() {
   const nodes = world.take(longTests ? 4 : 2)
@@ -162,7 +166,6 @@ async function waitLonger(id: string, minutes: number, of = cluster.id): Promise
 }
 /** Runs the reconciler of the cluster now instead of after its pause. */
 const atOnce = async (queue: string, of = cluster.id): Promise<void> => {
-  const { db, engine } = world.backend.platform
   await inTransaction(db, (tx) => engine.wake(tx, queue, of))
 }
 const crashes = (node: Pick<Server, 'name'>) =>
@@ -239,6 +242,69 @@ test('a missing image stops the upgrade before anything changes', async () => {
   })
   expect(nodes.map(imagesAt)).toEqual(before)
   await clearFaults(world.machine(worker))
+})
+
+/** A plan of an older version doesn't say that an API server can't go back to it. */
+const expectWayBack = async () =>
+  expect((await planOf(to('1.35.9'))).checks.find((c) => c.check === 'path')).toMatchObject({
+    ok: true,
+  })
+
+test('an upgrade that stops because others have changed a server leaves it its image, also if their change is overwritten', async () => {
+  const [first] = controlPlanes as [Server]
+  const before = imagesAt(first)
+  const theirs = 'sysctls:\n        vm.swappiness: "7"'
+  const keys = (await world.backend.domains.clusters.talosCredentials(cluster.id, {
+    role: 'os:admin',
+    lifetimeMs: 600_000,
+  }))!
+  const client = await connectSecure({ host: world.machine(first).plan.address }, keys, {
+    deadlineMs: 10_000,
+  })
+  const text = () => world.machine(first).config!.text
+  await client.applyConfiguration(text().replace('machine:', `machine:\n    ${theirs}`), {
+    mode: 'auto',
+  })
+  client.close()
+  await admin.call(operationRetry, { params: { id: stopped }, body: {} })
+  const failed = await world.ended(stopped)
+  expect(failed.steps.find((s) => s.status === 'failed')).toMatchObject({
+    key: `kube-apiserver/${first.id}`,
+    reason: expect.stringContaining('keep or overwrite the changes, then retry') as string,
+  })
+  await expectWayBack()
+  const { seen } = (await admin.call(serverDrift, { params: { id: first.id } })).answer!
+  const body = { seen: seen! }
+  const overwritten = await admin.call(serverDriftOverwrite, { params: { id: first.id }, body })
+  expect(overwritten.problem).toBeUndefined()
+  await world.until(
+    async () => text(),
+    (yaml) => !yaml.includes('vm.swappiness: "7"'),
+  )
+  expect(imagesAt(first)).toEqual(before)
+})
+
+test('an upgrade that stops because a patch sets an image leaves the server its image, also when the patch is removed', async () => {
+  const [first] = controlPlanes as [Server]
+  const before = imagesAt(first)
+  const id = first.id
+  const body = { name: 'image', body: `cluster: {apiServer: {image: "${before.apiServer}"}}\n` }
+  const made = await admin.call(patchCreate, { params: { id }, body })
+  const settled = () =>
+    world.until(
+      () => world.backend.domains.configurations.kept.state(db, cluster.id, id),
+      (newest) => newest!.held_at !== null,
+    )
+  await settled()
+  await admin.call(operationRetry, { params: { id: stopped }, body: {} })
+  expect(await world.ended(stopped)).toMatchObject({
+    status: 'failed',
+    reason: `A patch of ${first.name} sets its image of apiServer: remove that from the patch first`,
+  })
+  await expectWayBack()
+  await admin.call(patchRemove, { params: { id, patchId: made.answer!.patch_id } })
+  await settled()
+  expect(imagesAt(first)).toEqual(before)
 })
 
 const givesUp = (node: Pick<Server, 'name'>) =>
