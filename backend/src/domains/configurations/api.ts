@@ -418,15 +418,15 @@ export interface Previewing {
 
 /**
  * `held`: the machine runs its newest configuration. `sent`: it accepted it now. `restarting`: it
- * will run it after its restart. Otherwise nothing was sent: the machine refuses the configuration,
- * needs a restart that isn't allowed, has drift, or does not answer. `forbidden`: another control
- * plane is not well.
+ * will run it after its restart. `due`: it has it, and its restart waits for another control plane.
+ * Otherwise nothing was sent: the machine refuses the configuration, needs a restart that isn't
+ * allowed, has drift, or does not answer. `forbidden`: another control plane is not well.
  */
 export type Delivery =
   | { readonly kind: 'held' | 'restarting' }
   | { readonly kind: 'sent'; readonly reboots: boolean }
   | {
-      readonly kind: 'refused' | 'needs_reboot' | 'changed' | 'silent' | 'forbidden'
+      readonly kind: 'due' | 'refused' | 'needs_reboot' | 'changed' | 'silent' | 'forbidden'
       readonly reason: string
     }
   /** The change is on trial, and `deliver` is to be called again. */

@@ -1,5 +1,6 @@
 /** Restarts that Steelyard orders for a configuration of Talos 1.14, without machines. */
 import { describe, expect, test } from 'vitest'
+import { notHeld } from '../../clusters/change/configure/servers.ts'
 import type { ClusterSide } from '../api.ts'
 import { sending } from './sending.ts'
 
@@ -96,13 +97,24 @@ describe('a control plane is restarted', () => {
   test('only while the others are well, also if it has the configuration already', async () => {
     const { calls, deliver } = controlPlane({ stored: 'newest' })
     expect(await deliver()).toEqual({ kind: 'restarting' })
-    expect(calls).toEqual(['hold in the claim', 'restart in the claim'])
+    expect(calls).toEqual(['hold', 'restart in the claim'])
   })
 
-  test.each(['former', 'newest'])('not while that is forbidden, with %s stored', async (stored) => {
-    const forbidden = 'etcd would lose its majority'
-    const { calls, deliver } = controlPlane({ stored, forbidden })
+  const forbidden = 'etcd would lose its majority'
+
+  test('not while that is forbidden, and nothing is sent before', async () => {
+    const { calls, deliver } = controlPlane({ stored: 'former', forbidden })
     expect(await deliver()).toEqual({ kind: 'forbidden', reason: forbidden })
     expect(calls).toEqual([])
+  })
+
+  test('not while that is forbidden; a configuration that it has already is not taken back', async () => {
+    const { calls, deliver } = controlPlane({ stored: 'newest', forbidden })
+    const delivered = await deliver()
+    expect(calls).toEqual(['hold'])
+    const result = notHeld(delivered, server.name)
+    expect(result).toMatchObject({ waiting: forbidden })
+    expect(result).not.toHaveProperty('isSafe')
+    expect(result).not.toHaveProperty('isUnsent')
   })
 })

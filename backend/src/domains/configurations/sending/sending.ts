@@ -176,19 +176,15 @@ export function sending(
                 ...(mends && { mends }),
               })
             if (place !== 'other') {
-              // The machine also has it after an earlier attempt whose answer was lost.
-              const isDue = await restarts.isDue(server, client)
-              if (!isDue || !mayReboot) {
-                await hold(generation, null)
-                return isDue ? mustRestart(server) : { kind: place }
-              }
+              // The machine also has it after an earlier attempt whose answer was lost. Noted before
+              // the restart may have to wait: nobody takes back what is known to be there.
+              await hold(generation, null)
+              if (!(await restarts.isDue(server, client))) return { kind: place }
+              if (!mayReboot) return mustRestart(server)
               // The others may have fallen ill since the configuration was sent.
-              const restarted = await touching(async () => {
-                await hold(generation, null)
-                await restarts.order(job, server, client)
-              }, true)
+              const restarted = await touching(() => restarts.order(job, server, client), true)
               return 'forbidden' in restarted
-                ? { kind: 'forbidden', reason: restarted.forbidden }
+                ? { kind: 'due', reason: restarted.forbidden }
                 : { kind: 'restarting' }
             }
             if (!judged.same || judged.images !== null)

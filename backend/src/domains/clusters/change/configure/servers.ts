@@ -118,6 +118,9 @@ export function notHeld(
       return { waiting: `${name} is restarting` }
     case 'silent':
       return { waiting: sent.reason }
+    case 'due':
+      // Nothing else would order the restart after a cancel.
+      return { waiting: sent.reason, againMs: 1_000 }
     case 'trying':
       return { waiting: sent.reason, againMs: tryingMs, isUnsent: true }
     case 'forbidden':
