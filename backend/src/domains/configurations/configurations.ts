@@ -67,7 +67,7 @@ export function configurations(parts: ConfigurationParts): Configurations & Doma
   })
   parts.engine.register({
     queue: sweepQueue,
-    reconcile: sweeping(parts, drift, trials),
+    reconcile: sweeping(parts, core, drift, trials),
     concurrency: 4,
   })
   const config = showing(parts, core)

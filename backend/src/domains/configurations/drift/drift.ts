@@ -20,7 +20,7 @@ import { adminCredentials, type ConfigurationParts, type Core, demandIdle } from
 import type { Difference } from './difference.ts'
 import { demandNoLoss } from '../../../http/errors.ts'
 
-type Judged = Difference & { readonly found: Found; readonly configs: KeptConfigs }
+export type Judged = Difference & { readonly found: Found; readonly configs: KeptConfigs }
 
 export type Drifts = ReturnType<typeof drifts>
 

@@ -7,9 +7,10 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { configuringQueue } from '../api.ts'
-import { adminCredentials, type ConfigurationParts } from '../parts.ts'
+import { sentBy } from '../../../reading/asker.ts'
+import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import type { Trials } from '../trials/trials.ts'
-import type { Drifts } from './drift.ts'
+import type { Drifts, Judged } from './drift.ts'
 
 const everyMs = 120_000
 const atOnce = 4
@@ -25,10 +26,35 @@ const deadlineMs = 10_000
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping(
-  { db, engine, servers, clusters }: ConfigurationParts,
+  { db, engine, servers, clusters, read }: ConfigurationParts,
+  { kept, isOfLayers }: Pick<Core, 'kept' | 'isOfLayers'>,
   drifts: Pick<Drifts, 'look'>,
   trials: Pick<Trials, 'running'>,
 ): (job: Job) => Promise<Outcome> {
+  /**
+   * Ends the wait for a configuration of an operation that has ended without an answer of the
+   * machine, if the machine has the saved patches and has never got it.
+   */
+  const forgetUnsent = async (
+    clusterId: string,
+    nodeId: string,
+    { configs, found }: Judged,
+  ): Promise<void> => {
+    const { held, newest } = configs
+    if (newest.held_at !== null) return
+    const [hasNewest, hasHeld] = await read(sentBy(nodeId), 'same', found.stored, [
+      newest.yaml,
+      held.yaml,
+    ])
+    if (hasNewest || !hasHeld || !(await isOfLayers(clusterId, nodeId, held.yaml))) return
+    await inTransaction(db, async (tx) => {
+      if (!(await kept.isCurrent(tx, clusterId, nodeId, configs))) return
+      const { cluster_id, operation_id } = await servers.locked(tx, nodeId)
+      if (cluster_id === clusterId && operation_id === null)
+        await kept.keep(tx, clusterId, nodeId, held.yaml)
+    })
+  }
+
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {
     try {
       const [server] = await servers.forPlan(db, [nodeId])
@@ -47,6 +73,7 @@ export function sweeping(
         deadlineMs,
         lane: 'contact',
       })
+      if (judged) await forgetUnsent(clusterId, nodeId, judged)
       return judged?.hasOtherKubernetes ? 'other-kubernetes' : 'told'
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))

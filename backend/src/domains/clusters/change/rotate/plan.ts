@@ -175,7 +175,7 @@ async function whyLate({ parts, state, facts }: ChangeView, m: store.MemberRow):
   if (undone !== null)
     return `A saved patch of ${m.name} was undone: ${undone}. Change or remove it first`
   const pending = facts.get(m.node_id)?.pending ?? null
-  return `${m.name} has not received its newest configuration yet. ${pending ?? 'If it does not get it within a minute, save one of its patches again'}`
+  return `${m.name} has not received its newest configuration yet. ${pending ?? 'If it does not get it within a few minutes, save one of its patches again'}`
 }
 
 async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {

@@ -17,6 +17,7 @@ import { longTest } from '../../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { kubernetes } from '../../../../kubernetes/client.ts'
 import { sharedReader } from '../../../../testing/reader.ts'
+import { sweepQueue } from '../../../configurations/api.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../../parts.ts'
 import { certificateQueue } from '../../parts.ts'
@@ -267,35 +268,41 @@ describe.concurrent('what can be rotated', () => {
 
 describe('failures during a rotation', () => {
   test(
-    'a rotation is refused while a server has not got its newest configuration',
+    'a rotation is refused while a server has not got its newest configuration, until the sweep has found what an ended operation has left unsent',
     { timeout: 600_000 },
     async () => {
       const { id, nodes } = await shared
       const [, worker] = nodes as [Server, Server]
-      const { configurations } = backend.domains
-      const { kept } = configurations
-      const { db } = backend.platform
-      const { newest } = (await kept.all(db, id, worker.id))!
-      await inTransaction(db, (tx) =>
-        kept.store(
-          tx,
-          id,
-          worker.id,
-          newest.yaml.replace('machine:', 'machine:\n    sysctls:\n        vm.swappiness: "3"'),
-        ),
-      )
+      const { kept } = backend.domains.configurations
+      const { db, engine } = backend.platform
       const body = { change: { kind: 'rotate' as const, what: 'kubernetes_ca' as const } }
-      const { checks } = (await admin.call(clusterPlan, { params: { id }, body })).answer!
-      expect(checks.filter((c) => !c.ok)).toEqual([
+      const failing = async () =>
+        (await admin.call(clusterPlan, { params: { id }, body })).answer!.checks.filter(
+          (c) => !c.ok,
+        )
+      const { newest } = (await kept.all(db, id, worker.id))!
+      // No sweep meanwhile.
+      const refused = await world.alone(async () => {
+        await inTransaction(db, (tx) =>
+          kept.store(
+            tx,
+            id,
+            worker.id,
+            newest.yaml.replace('machine:', 'machine:\n    sysctls:\n        vm.swappiness: "3"'),
+          ),
+        )
+        return failing()
+      })
+      expect(refused).toEqual([
         expect.objectContaining({
           check: 'configuration',
-          message: `${worker.name} has not received its newest configuration yet. If it does not get it within a minute, save one of its patches again`,
+          message: `${worker.name} has not received its newest configuration yet. If it does not get it within a few minutes, save one of its patches again`,
         }),
       ])
-      // As after a change that was cancelled.
-      await inTransaction(db, (tx) => configurations.prepare(tx, id, worker.id))
-      const after = (await admin.call(clusterPlan, { params: { id }, body })).answer!
-      expect(after.checks.filter((c) => !c.ok)).toEqual([])
+      const { applies } = world.machine(worker).disk.state.counters
+      await inTransaction(db, (tx) => engine.wake(tx, sweepQueue, id))
+      await world.until(failing, (checks) => checks.length === 0)
+      expect(world.machine(worker).disk.state.counters.applies).toBe(applies)
     },
   )
 
