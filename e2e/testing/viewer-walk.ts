@@ -89,7 +89,8 @@ async function walk(page: Page, paths: readonly string[]): Promise<Walked> {
     // The screen before the frame, "Loading...", has a heading too, and nothing on it is busy.
     await page.locator('main#content').waitFor()
     await page
-      .getByRole('heading', { level: 1 })
+      // A dialog that the address opens hides the page behind it from assistive technology.
+      .getByRole('heading', { level: 1, includeHidden: true })
       .first()
       .waitFor()
       .catch((error: unknown) => {
