@@ -18,7 +18,7 @@ import {
 import { silenceCreate, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
 import { findingAcknowledge, findingList } from '#contract/findings/findings.ts'
 import { startBackend } from '../../testing/backend.ts'
-import { buildServer } from '../servers/testing.ts'
+import { buildDatacenter } from '../servers/testing.ts'
 import { alertWorld, type Received, secret } from './testing/world.ts'
 
 const {
@@ -36,30 +36,7 @@ const {
   deliveriesTo,
   told,
 } = await alertWorld()
-const { db } = backend.platform
 const now = () => backend.clock.now()
-
-/** Adds DE-FRA-`index` with so many servers. */
-async function datacenter(index: number, servers: number) {
-  const { id } = await db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'DE',
-      city_code: 'FRA',
-      city_name: 'Frankfurt',
-      index,
-      created_at: new Date(now()),
-      updated_at: new Date(now()),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const ids = await Promise.all(
-    Array.from({ length: servers }, (_, i) =>
-      buildServer(backend, { name: `fra-${index}-${i}`, reachable: true, datacenter_id: id }),
-    ),
-  )
-  return { id, ids }
-}
 
 test('a finding is sent once to a signed webhook as a CloudEvent, and its end is told', async () => {
   const { id: channelId, name } = await channel()
@@ -106,7 +83,7 @@ test('forty servers that fall silent at once are one message', async () => {
 
 test('forty servers of a datacenter that vanish are one finding in one message', async () => {
   await channel()
-  const { ids } = await datacenter(7, 40)
+  const { ids } = await buildDatacenter(backend, 7, 40)
   // Three are silent a few seconds before the others.
   await silent(ids.slice(0, 3))
   backend.clock.advance(5_000)
@@ -121,7 +98,7 @@ test('forty servers of a datacenter that vanish are one finding in one message',
 
 test('servers that fall silent later are told again, and the end of all is told also if they were silenced', async () => {
   await channel()
-  const { id, ids } = await datacenter(8, 15)
+  const { id, ids } = await buildDatacenter(backend, 8, 15)
   await silent(ids.slice(0, 5))
   await backend.engine.run(20 * 60_000)
   await silent(ids.slice(5, 10))

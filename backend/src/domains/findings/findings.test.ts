@@ -11,7 +11,7 @@ import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
-import { buildCluster, buildServer } from '../servers/testing.ts'
+import { buildCluster, buildDatacenter, buildServer } from '../servers/testing.ts'
 
 const backend = await startBackend()
 const beside = await startBackend({ beside: backend })
@@ -44,26 +44,6 @@ const mend = async (ids: readonly string[]) => {
 }
 const add = (name: string, more: object = {}) =>
   buildServer(backend, { name, reachable: true, ...more })
-/** Adds DE-HAM-`index` with so many servers. */
-async function datacenter(index: number, servers: number) {
-  const { id: datacenter_id } = await db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'DE',
-      city_code: 'HAM',
-      city_name: 'Hamburg',
-      index,
-      created_at: new Date(backend.clock.now()),
-      updated_at: new Date(backend.clock.now()),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const ids = await Promise.all(
-    Array.from({ length: servers }, (_, i) => add(`ham-${index}-${i}`, { datacenter_id })),
-  )
-  return { datacenter_id, ids }
-}
-
 test('a silent server is a finding until it answers, and its end is kept', async () => {
   const id = await add('silent')
   await silence([id])
@@ -141,7 +121,7 @@ test('a finding that comes back after its end was told is no longer acknowledged
 })
 
 test('servers that fall silent long after others begin their common finding anew', async () => {
-  const { datacenter_id, ids } = await datacenter(3, 14)
+  const { id: datacenter_id, ids } = await buildDatacenter(backend, 3, 14)
   await silence(ids.slice(0, 5))
   const [first] = await of(datacenter_id)
   const params = { id: first!.id }
@@ -172,7 +152,7 @@ test('servers that fall silent long after others begin their common finding anew
 })
 
 test('servers that fall silent again and again within an hour begin their common finding once', async () => {
-  const { datacenter_id, ids } = await datacenter(4, 11)
+  const { id: datacenter_id, ids } = await buildDatacenter(backend, 4, 11)
   await silence(ids.slice(0, 10))
   const params = { id: (await of(datacenter_id))[0]!.id }
   const acknowledge = () => operator.call(findingAcknowledge, { params, body: {} })
@@ -197,7 +177,7 @@ test('servers that fall silent again and again within an hour begin their common
 })
 
 test('the overview counts servers that fell silent together as silenced if each of them is', async () => {
-  const { ids } = await datacenter(5, 5)
+  const { ids } = await buildDatacenter(backend, 5, 5)
   await silence(ids)
   const seen = async () => {
     const { attention } = (await viewer.call(overviewGet)).answer!

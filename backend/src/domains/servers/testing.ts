@@ -82,3 +82,30 @@ export async function buildCluster(
     platform.db,
   )
 }
+
+/** DE-FRA-`index` with so many servers that answer: the ids of the datacenter and its servers. */
+export async function buildDatacenter(
+  backend: Backend,
+  index: number,
+  servers: number,
+): Promise<{ id: string; ids: string[] }> {
+  const at = new Date(backend.clock.now())
+  const { id } = await backend.platform.db
+    .insertInto('datacenter')
+    .values({
+      country_code: 'DE',
+      city_code: 'FRA',
+      city_name: 'Frankfurt',
+      index,
+      created_at: at,
+      updated_at: at,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const ids = await Promise.all(
+    Array.from({ length: servers }, (_, i) =>
+      buildServer(backend, { name: `fra-${index}-${i}`, reachable: true, datacenter_id: id }),
+    ),
+  )
+  return { id, ids }
+}
