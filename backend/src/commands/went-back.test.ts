@@ -107,6 +107,11 @@ const positionNow = async () =>
     last_audit: number
     last_hash: string
   }
+/** Waits until an audit entry after the position is published: what isn't can't be missed. */
+const published = (after: Awaited<ReturnType<typeof positionNow>>) =>
+  expect
+    .poll(async () => (await positionNow()).last_audit, { timeout: 60_000 })
+    .toBeGreaterThan(after.last_audit)
 
 /** Takes from the database what was published after the position, as a failover would. */
 async function goBack(to: Awaited<ReturnType<typeof positionNow>>): Promise<void> {
@@ -212,6 +217,7 @@ test('a database that went back while Steelyard was stopped is noticed at the st
   const { call } = await signIn(await one.ready())
   const before = await positionNow()
   await create(call, 'HAM', 'Lost again')
+  await published(before)
   expect(await one.stop()).toBe(0)
   expect(one.said.err).not.toContain('database.went_back')
   await goBack(before)
@@ -237,6 +243,7 @@ test.each([
     const before = await positionNow()
     expect((await call('GET /v1/restoration')).restored).not.toBeNull()
     await create(call, 'ZRH', 'Lost once more')
+    await published(before)
     expect(await one.stop()).toBe(0)
     await goBack(before)
     await database.pool.query(undoing)
