@@ -92,6 +92,11 @@ it.each([
     'cpuManagerPolicy: static, reservedSystemCPUs: "0,2"',
   ],
   [
+    'the list of processors is refused by another rule',
+    'cpuManagerPolicy: static, reservedSystemCPUs: "0"',
+    'cpuManagerPolicy: static, reservedSystemCPUs: "0-99999999999"',
+  ],
+  [
     'processors are reserved without the policy static',
     'reservedSystemCPUs: "0"',
     'reservedSystemCPUs: "1"',

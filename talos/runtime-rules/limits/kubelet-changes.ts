@@ -6,7 +6,7 @@ import { Configuration } from '../rule.ts'
 import { findingOf, type RuntimeFinding } from '../runtime-rules.ts'
 import { reserved } from './kubelet.ts'
 import { cpuPolicyOf, hasCpuOption } from './kubelet-policies.ts'
-import { quantityOf, settingOf, settingText } from './values.ts'
+import { processorsOf, quantityOf, settingOf, settingText } from './values.ts'
 
 const extraConfig = ['machine', 'kubelet', 'extraConfig'] as const
 /** `pkg/machinery/constants`, KubeletSystemReservedCPU. */
@@ -16,16 +16,6 @@ interface Problem {
   /** Of `extraConfig`. */
   readonly field: string
   readonly sentence: string
-}
-
-/** The processors of a list such as `0-3,8`. */
-function processorsOf(list: string): Set<number> {
-  return new Set(
-    list.split(',').flatMap((part) => {
-      const [first = 0, last = first] = part.split('-').map(Number)
-      return Array.from({ length: Math.max(0, last - first) + 1 }, (_, i) => first + i)
-    }),
-  )
 }
 
 /** The processors that are reserved: a list of them, or else their number. */
@@ -54,7 +44,7 @@ function hasMore(before: ReservedProcessors, after: ReservedProcessors): boolean
   if (before.list === '' && after.list === '') return after.number > before.number
   if (before.list === '' || after.list === '') return true
   const known = processorsOf(before.list)
-  return [...processorsOf(after.list)].some((one) => !known.has(one))
+  return [...(processorsOf(after.list) ?? [])].some((one) => known?.has(one) !== true)
 }
 
 function cpuProblem(before: Report, after: Report, server: string): Problem | null {

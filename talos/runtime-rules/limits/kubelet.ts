@@ -8,8 +8,10 @@ import {
   isQuantity,
   lastOf,
   pairsOf,
+  processorsOf,
   quantityOf,
   settingOf,
+  settingText,
   settingTexts,
 } from './values.ts'
 
@@ -191,12 +193,13 @@ function* pairProblems(main: Report): Generator<Hit> {
     )
   if (main.flag(...config, 'runOnce'))
     yield hit('runOnce', `Kubernetes no longer allows runOnce: ${isDown}`)
-  const cpus = main.text(...config, 'reservedSystemCPUs')
-  if (cpus !== '' && !/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(cpus))
-    yield hit(
-      'reservedSystemCPUs',
-      `${quoted(cpus)} is no list of processors such as 0-3,8, so ${isDown}`,
-    )
+  const cpus = settingText(main, 'reservedSystemCPUs')
+  if (cpus !== '' && processorsOf(cpus) === null)
+    yield {
+      document: main,
+      path: settingOf(main, 'reservedSystemCPUs')!,
+      sentence: `${quoted(cpus)} is no list of processors such as 0-3,8, so ${isDown}`,
+    }
   for (const field of cpus === '' ? [] : ['systemReservedCgroup', 'kubeReservedCgroup'])
     if (main.has(...config, field))
       yield hit(field, `${field} is not possible with reservedSystemCPUs: ${isDown}`)

@@ -32,6 +32,24 @@ export function quantityOf(text: string): number {
     : Number(amount === '' ? Number.NaN : amount) * (factors[unit] ?? Number.NaN)
 }
 
+/** Linux has no more processors than this (`arch/x86/Kconfig`, NR_CPUS_RANGE_END). */
+const mostProcessors = 8192
+
+/**
+ * The processors of a list such as `0-3,8` (`k8s.io/utils/cpuset`, Parse); null if it is no list,
+ * or has processors that no server has.
+ */
+export function processorsOf(list: string): Set<number> | null {
+  const all = new Set<number>()
+  for (const part of list.split(',')) {
+    const [, from = '', to = from] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? []
+    const [first, last] = [Number(from), Number(to)]
+    if (from === '' || first > last || last >= mostProcessors) return null
+    for (let one = first; one <= last; one++) all.add(one)
+  }
+  return all
+}
+
 /** Arguments of the kubelet that have another name than their field of the configuration. */
 const argumentNames: Readonly<Record<string, string>> = {
   cgroupsPerQOS: 'cgroups-per-qos',
