@@ -149,6 +149,10 @@ export function apiTokens({
             created_at: new Date(at),
             expires_at: new Date(at + lifetime_days * 86_400_000),
           })
+          // The insert has waited for the end of a change of its user. Such a change may have ended
+          // the session and revoked the tokens, without this one.
+          if (!(await store.isSessionOpen(tx, caller.sessionId)))
+            throw new Problem('session_expired', 'Session expired. Please sign in again.')
           const made = present((await store.byId(tx, id))!)
           await record(tx, caller, {
             action: 'api_token.created',

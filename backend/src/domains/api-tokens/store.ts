@@ -68,6 +68,14 @@ export const count = async (tx: Tx, personId: string): Promise<number> =>
 export const insert = async (tx: Tx, token: Insertable<Tables['api_token']>): Promise<string> =>
   (await tx.insertInto('api_token').values(token).returning('id').executeTakeFirstOrThrow()).id
 
+export const isSessionOpen = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('session')
+    .select('id')
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()) !== undefined
+
 export const touch = (db: Db, id: string, at: Date, ip: string) =>
   db
     .updateTable('api_token')

@@ -2,6 +2,7 @@
 import { hash } from '@node-rs/argon2'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { authorize, passwordChange } from '#contract/sessions.ts'
 import {
   userCreate,
@@ -126,6 +127,22 @@ test('a change of the password does not replace one that was set with a link mea
   )
   expect([answer!.status, answer!.problem?.code]).toEqual([401, 'session_expired'])
   expect(await hashOf(user.userId)).toBe(password_hash)
+})
+
+test('an API token is not created if the session of its user was ended meanwhile', async () => {
+  const user = await backend.signIn({ role: 'viewer' })
+  const create = () =>
+    user.call(apiTokenCreate, {
+      body: { name: 'late', scopes: ['servers:read'], lifetime_days: 1 },
+    })
+  const [refused] = await whileLocked(user.userId, [create], (tx) => endSessions(tx, user.userId))
+  expect([refused!.status, refused!.problem?.code]).toEqual([401, 'session_expired'])
+  const tokens = await db
+    .selectFrom('api_token')
+    .select('id')
+    .where('person_id', '=', user.userId)
+    .execute()
+  expect(tokens).toEqual([])
 })
 
 test('of two changes of the password at the same moment, the second needs the new one', async () => {
