@@ -279,6 +279,7 @@ export interface Tables {
     keeps_disks: Generated<boolean>
     endpoint: string | null
     is_moved: Generated<boolean>
+    forgets_other_endpoint: Generated<boolean>
   }
   cluster_server_base: {
     cluster_id: string

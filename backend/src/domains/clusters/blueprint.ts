@@ -92,15 +92,19 @@ type PlannedServer = Pick<
   store.MemberRow,
   'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'
 > &
-  Partial<Pick<store.MemberRow, 'images' | 'endpoint' | 'is_moved'>>
+  Partial<Pick<store.MemberRow, 'images' | 'endpoint' | 'is_moved' | 'forgets_other_endpoint'>>
 
 function blueprintFor(
-  cluster: Planned,
+  planned: Planned,
   server: PlannedServer,
   secrets: SecretsBundle,
   rotation: OpenRotation | null,
 ): Blueprint {
-  // While the endpoint changes, both are valid, and each server uses one of them.
+  // While the endpoint changes, both are valid, and each server uses one of them. At the end they
+  // forget the former one, one after another.
+  const cluster = server.forgets_other_endpoint
+    ? { ...planned, other_endpoint: null, other_virtual_ip: false }
+    : planned
   const other = cluster.other_endpoint ?? null
   const endpoints = [cluster.endpoint, ...(other === null ? [] : [other])]
   const hosts = endpoints.map(endpointHost)

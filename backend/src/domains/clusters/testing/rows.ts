@@ -46,6 +46,7 @@ export const buildMember = (more: Partial<MemberRow> = {}): MemberRow => ({
   keeps_disks: false,
   endpoint: null,
   is_moved: false,
+  forgets_other_endpoint: false,
   ...more,
 })
 

@@ -8,6 +8,7 @@ import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
 import { operationCancel } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { virtualAddresses } from '../../store.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 3, seed: 'endpoint' })
@@ -132,4 +133,34 @@ test('an interrupted change to a virtual IP, which a control plane holds already
     endpoint: `https://${second}:6443`,
     virtual_ip: true,
   })
+}, 600_000)
+
+test('the former virtual IP stays reserved until every control plane has forgotten it', async () => {
+  const former = (await world.cluster(cluster.id)).endpoint
+  const change = to(virtual.replace(/\d+$/, '202'), { virtual_ip: true })
+  const [controlPlane, worker] = nodes as [Server, Server]
+  const reserved = async () =>
+    (await virtualAddresses(world.backend.platform.db, cluster.datacenter!.id)).map(
+      ({ address }) => `https://${address}:6443`,
+    )
+  await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
+  world.machine(worker).restartKubelet?.()
+  await expect.poll(() => world.machine(worker).nodeReady).toBe(false)
+  const { id } = await world.change(cluster.id, change)
+  await world.until(
+    () => world.operation(id),
+    ({ steps }) => steps.some((s) => s.key === `node-ready/${worker.id}` && s.status === 'waiting'),
+  )
+  await addFault(world.machine(controlPlane), { kind: 'refuse-apply', times: 1000 })
+  await clearFaults(world.machine(worker))
+  await world.until(
+    () => world.operation(id),
+    ({ steps }) =>
+      steps.some((s) => s.key === `forget/${controlPlane.id}` && s.status === 'waiting'),
+  )
+  expect(await reserved()).toContain(former)
+  await clearFaults(world.machine(controlPlane))
+  expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+  expect(await reserved()).not.toContain(former)
+  expect(configOf(controlPlane)).not.toContain(new URL(former).hostname)
 }, 600_000)

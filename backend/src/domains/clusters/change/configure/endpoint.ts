@@ -316,6 +316,7 @@ export const endpoint: ChangeKind<Change> = {
 
   async begin(tx, { view, change }) {
     const { row } = view.state
+    await store.updateMembers(tx, row.id, { forgets_other_endpoint: false })
     // During a change back, the unfinished endpoint stays valid until no server uses it.
     if (row.endpoint !== urlOf(change))
       await updateCluster(view.parts, tx, system, row.id, {
@@ -371,13 +372,20 @@ export const endpoint: ChangeKind<Change> = {
       return 'done'
     },
     async forget(turn, { nodeId }: StepAt): Promise<StepResult> {
-      const result = await send(turn, nodeId!, async (tx) => {
-        if (turn.state.row.other_endpoint !== null)
-          await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
-      })
+      const result = await send(turn, nodeId!, (tx) =>
+        store.updateMember(tx, turn.state.row.id, nodeId!, { forgets_other_endpoint: true }),
+      )
       return result === 'done' && (await isAdopted(turn, nodeId!))
         ? { skipped: 'The server was taken over, and its names stay' }
         : result
     },
+  },
+
+  // Until every control plane has forgotten the former endpoint, it is given to nobody else: it may
+  // be a virtual IP, which those that are left still hold.
+  async end(tx, turn, how) {
+    if (how !== 'done') return
+    await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
+    await store.updateMembers(tx, turn.state.row.id, { forgets_other_endpoint: false })
   },
 }
