@@ -140,7 +140,7 @@ test('the former virtual IP stays reserved until every control plane has forgott
   const change = to(virtual.replace(/\d+$/, '202'), { virtual_ip: true })
   const [controlPlane, worker] = nodes as [Server, Server]
   const reserved = async () =>
-    (await virtualAddresses(world.backend.platform.db, cluster.datacenter!.id)).map(
+    (await virtualAddresses(world.backend.platform.db, cluster.datacenter.id)).map(
       ({ address }) => `https://${address}:6443`,
     )
   await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
