@@ -101,17 +101,14 @@ const signIn = async (url: string): Promise<{ call: Call; token: string }> => {
 
 const database = connect({ connection, poolSize: 2 })
 whenOver(() => database.close())
+// `goBack` ends the connections of the program, but not those of the test.
+database.pool.options.application_name = 'test'
 const positionNow = async () =>
   (await database.db.selectFrom('publication').selectAll().executeTakeFirstOrThrow()) as {
     last_event: number
     last_audit: number
     last_hash: string
   }
-/** Waits until an audit entry after the position is published: what isn't can't be missed. */
-const published = (after: Awaited<ReturnType<typeof positionNow>>) =>
-  expect
-    .poll(async () => (await positionNow()).last_audit, { timeout: 60_000 })
-    .toBeGreaterThan(after.last_audit)
 
 /** Takes from the database what was published after the position, as a failover would. */
 async function goBack(to: Awaited<ReturnType<typeof positionNow>>): Promise<void> {
@@ -217,12 +214,12 @@ test('a database that went back while Steelyard was stopped is noticed at the st
   const { call } = await signIn(await one.ready())
   const before = await positionNow()
   await create(call, 'HAM', 'Lost again')
-  await published(before)
   expect(await one.stop()).toBe(0)
   expect(one.said.err).not.toContain('database.went_back')
   await goBack(before)
   const two = start()
   const { restored } = await (await signIn(await two.ready())).call('GET /v1/restoration')
+  expect(two.said.err).toContain('"event":"database.went_back"')
   expect(restored?.missing).toMatch(/audit entr/)
   expect(await two.stop()).toBe(0)
   const three = start()
@@ -243,7 +240,6 @@ test.each([
     const before = await positionNow()
     expect((await call('GET /v1/restoration')).restored).not.toBeNull()
     await create(call, 'ZRH', 'Lost once more')
-    await published(before)
     expect(await one.stop()).toBe(0)
     await goBack(before)
     await database.pool.query(undoing)
