@@ -24,7 +24,7 @@ export function stringifySearch(
  * strings only.
  */
 export const texts =
-  <const Key extends string>(...keys: readonly Key[]) =>
+  <const Key extends string = never>(...keys: readonly Key[]) =>
   (raw: Record<string, unknown>): { [K in Key]?: string } =>
     Object.fromEntries(
       keys.flatMap((key) =>
