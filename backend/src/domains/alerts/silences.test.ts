@@ -6,6 +6,7 @@ import {
   tooManySilences,
 } from '#contract/alerts/silences.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { buildDatacenter } from '../servers/testing.ts'
 
 const backend = await startBackend()
 const operator = await backend.signIn({ role: 'operator' })
@@ -23,18 +24,7 @@ test('a silence that begins at once lasts no longer than others', async () => {
 })
 
 test('as many silences of a datacenter as there are connections to the database are saved', async () => {
-  const { id } = await backend.platform.db
-    .insertInto('datacenter')
-    .values({
-      country_code: 'DE',
-      city_code: 'FRA',
-      city_name: 'Frankfurt',
-      index: 7,
-      created_at: inDays(0),
-      updated_at: inDays(0),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
+  const { id } = await buildDatacenter(backend, 7, 0)
   const made = await Promise.all(
     Array.from({ length: backend.platform.pool.options.max }, () =>
       silence(1, { datacenter_ids: [id] }),
