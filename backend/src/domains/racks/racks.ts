@@ -32,6 +32,7 @@ import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
 import { demandRoom } from '../../room.ts'
+import type { DatacenterName } from '../datacenters/api.ts'
 import type { Standing } from '../servers/api.ts'
 import { tableOf } from './file-rows.ts'
 import { importing } from './importing.ts'
@@ -51,6 +52,31 @@ const neighbours = (standing: readonly Standing[], but?: string) =>
   standing.flatMap(({ id, name, placement }) =>
     placement === null || id === but ? [] : [{ id, name, ...placement }],
   )
+
+type ExportQuery = Input<typeof rackExport>['query']
+
+/** Which racks, and which servers, each filter leaves in the export. */
+const exportFilters: {
+  readonly [Filter in keyof ExportQuery]-?: (
+    wanted: string,
+    sites: readonly DatacenterName[],
+  ) => {
+    readonly rack: (rack: store.RackRow) => boolean
+    readonly server: (server: Standing) => boolean
+  }
+} = {
+  datacenter(wanted, sites) {
+    const ids = sites.filter(({ id, code }) => id === wanted || code === wanted).map(({ id }) => id)
+    const isThere = ({ datacenter_id: id }: { readonly datacenter_id: string | null }) =>
+      id !== null && ids.includes(id)
+    return { rack: isThere, server: isThere }
+  },
+  // As in the list, a search finds racks, so servers in none are left out.
+  q: (wanted) => ({
+    rack: (rack) => hasName(rack, wanted.toLowerCase()),
+    server: ({ placement }) => wanted === '' || placement !== null,
+  }),
+}
 
 export function racks(parts: RackParts): Domain {
   const { db, clock, record, datacenters, servers } = parts
@@ -199,27 +225,20 @@ export function racks(parts: RackParts): Domain {
       }),
   }
 
-  const exported = async ({
-    datacenter,
-    q,
-  }: Input<typeof rackExport>['query']): Promise<string> => {
+  const exported = async (query: ExportQuery): Promise<string> => {
     const [racks, standing, sites] = [
       await store.all(db),
       await servers.standing(),
       await datacenters.names(),
     ]
-    const isWanted = (id: string | null) =>
-      datacenter === undefined ||
-      sites.some((site) => site.id === id && (site.code === datacenter || site.id === datacenter))
-    const wanted = q?.toLowerCase() ?? ''
+    const kept = (Object.keys(exportFilters) as (keyof ExportQuery)[]).flatMap((filter) => {
+      const wanted = query[filter]
+      return wanted === undefined ? [] : [exportFilters[filter](wanted, sites)]
+    })
     return writeCsv(
       tableOf(
-        racks.filter((rack) => isWanted(rack.datacenter_id) && hasName(rack, wanted)),
-        // As in the list, a search finds racks, so servers in none are left out.
-        standing.filter(
-          ({ datacenter_id, placement }) =>
-            isWanted(datacenter_id) && (wanted === '' || placement !== null),
-        ),
+        racks.filter((rack) => kept.every((filter) => filter.rack(rack))),
+        standing.filter((server) => kept.every((filter) => filter.server(server))),
         sites,
       ),
     )
