@@ -68,7 +68,7 @@ const alone = [
  * Other files with simulated machines. They share a process, because loading the simulator and the
  * backend costs as much as several of their tests.
  */
-const withMachines = thatName(/clusterWorld|#simulator\/|fleet/i).filter(
+const withMachines = thatName(/clusterWorld|loneServer|#simulator\/|fleet/i).filter(
   (file) => !alone.includes(file),
 )
 

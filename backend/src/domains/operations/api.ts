@@ -217,7 +217,7 @@ export interface Operations {
   /**
    * The servers on which running operations carry out a step, or have ended one since this time,
    * with the time at which the first of these steps began. An operation that was done since then
-   * counts too, and one that only adds servers does not.
+   * counts too, and one that only looks at servers does not.
    */
   readonly touched: (
     on: On,
