@@ -66,9 +66,8 @@ const exportFilters: {
   }
 } = {
   datacenter(wanted, sites) {
-    const ids = sites.filter(({ id, code }) => id === wanted || code === wanted).map(({ id }) => id)
-    const isThere = ({ datacenter_id: id }: { readonly datacenter_id: string | null }) =>
-      id !== null && ids.includes(id)
+    const isThere = (one: { readonly datacenter_id: string | null }) =>
+      sites.some(({ id, code }) => id === one.datacenter_id && (id === wanted || code === wanted))
     return { rack: isThere, server: isThere }
   },
   // As in the list, a search finds racks, so servers in none are left out.
