@@ -106,18 +106,24 @@ test('whether the endpoint is a virtual IP is not changed alone', async () => {
   )
 })
 
+/** Begins a change that waits for a server whose kubelet fails. Returns its operation. */
+async function waitingFor(server: Server, change: ReturnType<typeof to>): Promise<string> {
+  await addFault(world.machine(server), { kind: 'component-fails', component: 'kubelet' })
+  world.machine(server).restartKubelet?.()
+  await expect.poll(() => world.machine(server).nodeReady).toBe(false)
+  const { id } = await world.change(cluster.id, change)
+  await world.until(
+    () => world.operation(id),
+    ({ steps }) => steps.some((s) => s.key === `node-ready/${server.id}` && s.status === 'waiting'),
+  )
+  return id
+}
+
 test('an interrupted change to a virtual IP, which a control plane holds already, can be finished', async () => {
   const second = virtual.replace(/\d+$/, '201')
   const change = to(second, { virtual_ip: true })
   const [controlPlane, worker] = nodes as [Server, Server]
-  await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
-  world.machine(worker).restartKubelet?.()
-  await expect.poll(() => world.machine(worker).nodeReady).toBe(false)
-  const { id } = await world.change(cluster.id, change)
-  await world.until(
-    () => world.operation(id),
-    ({ steps }) => steps.some((s) => s.key === `node-ready/${worker.id}` && s.status === 'waiting'),
-  )
+  const id = await waitingFor(worker, change)
   await admin.call(operationCancel, { params: { id } })
   await clearFaults(world.machine(worker))
   expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
@@ -143,14 +149,7 @@ test('the former virtual IP stays reserved until every control plane has forgott
     (await virtualAddresses(world.backend.platform.db, cluster.datacenter.id)).map(
       ({ address }) => `https://${address}:6443`,
     )
-  await addFault(world.machine(worker), { kind: 'component-fails', component: 'kubelet' })
-  world.machine(worker).restartKubelet?.()
-  await expect.poll(() => world.machine(worker).nodeReady).toBe(false)
-  const { id } = await world.change(cluster.id, change)
-  await world.until(
-    () => world.operation(id),
-    ({ steps }) => steps.some((s) => s.key === `node-ready/${worker.id}` && s.status === 'waiting'),
-  )
+  const id = await waitingFor(worker, change)
   await addFault(world.machine(controlPlane), { kind: 'refuse-apply', times: 1000 })
   await clearFaults(world.machine(worker))
   await world.until(
