@@ -5,7 +5,7 @@
 import { pathToFileURL } from 'node:url'
 import { kubernetesSupportEnds, minors } from '#talos/versions.ts'
 
-const recipe = 'see "A Talos version" in CONTRIBUTING.md'
+const recipe = 'see docs/develop/talos-version.md'
 
 const minorOf = (version: string): number =>
   Number(/^v?1\.(\d{1,4})\.\d{1,4}$/.exec(version.trim())?.[1] ?? Number.NaN)

@@ -163,7 +163,9 @@ ${body}
 export function renderDocs(root) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const pages = new Map()
-  const sources = globSync('docs/{*,decisions/*,running/*}.{md,html}', { cwd: root }).toSorted()
+  const sources = globSync('docs/{*,decisions/*,develop/*,running/*}.{md,html}', {
+    cwd: root,
+  }).toSorted()
   for (const source of [...sources, ...globSync('CHANGELOG.md', { cwd: root })]) {
     const text = readFileSync(join(root, source), 'utf8')
     const read = source.endsWith('.md') ? markdownPage(text) : htmlPage(text)
