@@ -47,8 +47,8 @@ export function networkEffect(
 }
 
 /**
- * What the machine runs is reached, so a verdict that is against today's configuration as well only
- * shows that something isn't known.
+ * Judges the next configuration. Today's configuration works. If the rule condemns it too, the rule
+ * lacks a fact, so the effect is unknown.
  */
 function judged(
   today: Network | null,
@@ -84,7 +84,7 @@ function combined(path: NetworkEffect, wall: NetworkEffect): NetworkEffect {
     : worse
 }
 
-/** Without what is judged apart. */
+/** Without the firewall and BGP, which have their own checks. */
 const withoutFirewall = (network: Network): object => ({ ...network, firewall: null, bgp: null })
 
 function pathEffect(today: Network | null, next: Network, facts: NetworkFacts): NetworkEffect {

@@ -101,8 +101,8 @@ export interface RuntimeFinding {
   /** `machine.network.nameservers.0` */
   readonly path: string
   /**
-   * Name of the layer with the value, and the value's place in the layer's text, from 1. What a
-   * change takes away is of the generated layer.
+   * Name of the layer with the value, and the value's place in the layer's text, from 1. Removed
+   * values are reported against the generated layer.
    */
   readonly layer: string
   readonly line: number

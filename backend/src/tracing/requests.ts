@@ -6,7 +6,7 @@ interface Request {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** Of HTTP. */
+  /** The HTTP method; undefined for other protocols. */
   readonly method?: string
 }
 

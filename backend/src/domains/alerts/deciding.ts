@@ -85,7 +85,7 @@ interface Stage {
 
 type Cluster = StandingFinding['cluster']
 
-/** The finding that a server would have alone that fell silent with others. */
+/** The finding of one server of a group that fell silent together. */
 const alone = (
   finding: StandingFinding,
   { id, name }: StandingFinding['silent'][number],

@@ -54,8 +54,8 @@ interface Changes {
 }
 
 /**
- * The time of a pass, in ms since 1970. What began by the time alone doesn't end because a process
- * whose clock is behind judges next.
+ * The time of a pass, in ms since 1970. Never earlier than the newest open finding, so that a
+ * process with a slow clock doesn't end findings that depend on time.
  */
 const timeOf = (now: number, open: readonly Open[]): number =>
   open.reduce((latest, { begins }) => {

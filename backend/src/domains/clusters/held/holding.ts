@@ -8,7 +8,7 @@ import { filesOf } from './held.ts'
 import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
 import { shownOne } from '../shown.ts'
 
-/** Answers `clusterFilesHold`. The set that holds the cluster already may say it again. */
+/** Answers `clusterFilesHold`. Repeating the call with the same set changes nothing. */
 export const holdByFiles = (
   parts: ClusterParts,
   caller: Caller,

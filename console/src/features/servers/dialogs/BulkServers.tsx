@@ -48,8 +48,7 @@ const CommitTerms = part<ComponentProps<typeof CommitTermsForm>>(
 )
 
 /**
- * The chosen servers, or the earlier act of which the servers that it did not reach, or that failed,
- * are tried again.
+ * The selected servers, or the earlier operation whose failed and unreached servers are retried.
  */
 type Props =
   | { kind: BulkActKind; node_ids: readonly string[] }

@@ -33,9 +33,10 @@ function unreadyOf(node: unknown): { readonly reason: string; readonly since: st
 }
 
 /**
- * What the wait of a drain comes to on this node (core/v1 Node). Only the kubelet ends pods, so
- * those of a node without one stay until the node is deleted (Kubernetes, "Pod Lifecycle";
- * kubernetes-sigs/cluster-api#2998). `waited` is in ms, as is what `elapsed` returns. Pure.
+ * Decides whether to keep waiting for the drain of this node (core/v1 Node) or to skip it. Only the
+ * kubelet ends pods, so those of a node without one stay until the node is deleted (Kubernetes, "Pod
+ * Lifecycle"; kubernetes-sigs/cluster-api#2998). `waited` is in ms, as is what `elapsed` returns.
+ * Pure.
  */
 export function withoutKubelet(
   wait: Waiting,

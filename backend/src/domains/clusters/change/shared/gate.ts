@@ -84,7 +84,7 @@ export function gated(
 
 /**
  * Check: every control plane is well before one of them is changed, joins or leaves. A change that
- * mends names those that are not. What ails a server that the change takes out ends with that.
+ * mends names those that are not. Problems of a server that the change removes don't count.
  */
 export async function checkControlPlanes(
   view: ChangeView,
