@@ -90,37 +90,3 @@ test.each(files)('%s links only to files and headings that exist', (file) => {
   })
   expect(broken.map(([link]) => link)).toEqual([])
 })
-
-test('docs/operations.md has every setting of the program, and its default', () => {
-  // Reads the settings as text, because the CLI may not import modules of the backend.
-  const declaredIn = (file: string) => [
-    ...readFileSync(`${root}/backend/src/${file}`, 'utf8').matchAll(
-      /^ {2}([A-Z_]+):\s+(?:'([^']*)'|undefined),$/gm,
-    ),
-  ]
-  const declared = declaredIn('config.ts')
-  const rows = [
-    ...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(
-      /^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \| (.*?) \|/gm,
-    ),
-  ]
-  // A row may have several settings of OpenTelemetry.
-  const documented = rows.flatMap(([, names, fallback]) =>
-    names!.split(', ').map((name) => ({ name: name.slice(1, -1), fallback })),
-  )
-  const isTracing = (name: string) => name.startsWith('OTEL_')
-  const names = documented.map(({ name }) => name)
-  expect(declared.length).toBeGreaterThan(15)
-  expect(names.filter((name) => !isTracing(name))).toEqual(declared.map(([, name]) => name))
-  expect(names.filter(isTracing).toSorted()).toEqual(
-    declaredIn('tracing/settings.ts')
-      .map(([, name]) => name!)
-      .toSorted(),
-  )
-  const wrong = declared.filter(
-    ([, name, fallback]) =>
-      fallback !== undefined &&
-      documented.find((other) => other.name === name)?.fallback !== `\`${fallback}\``,
-  )
-  expect(wrong.map(([, name]) => name)).toEqual([])
-})

@@ -205,7 +205,7 @@ test('the settings of the CLI and of the scripts in docs/ are accepted, and an u
     }),
   ).toEqual([])
   expect(problems({ STEELYARD_DIAL_NETWORK: '10.0.0.0/8' })).toEqual([
-    'STEELYARD_DIAL_NETWORK is not a setting: docs/operations.md lists them all',
+    'STEELYARD_DIAL_NETWORK is not a setting: docs/running/settings.md lists them all',
   ])
 })
 

@@ -16,7 +16,8 @@ import { readDatabaseUrl } from './db/url.ts'
 import { type Level, levels } from './log.ts'
 import { isLoopback, type Network, readNetwork } from './network.ts'
 import { whyRefused } from './refusal.ts'
-import { readTracing, tracingDefaults } from './tracing/settings.ts'
+import { fallbackOf, type Setting, settings } from './settings.ts'
+import { readTracing } from './tracing/settings.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -26,60 +27,6 @@ type Role = (typeof programRoles)[number]
 const isUserRole = (text: string): text is UserRole =>
   (userRoles as readonly string[]).includes(text)
 
-/**
- * Every setting with its default. docs/operations.md explains the settings, and a test checks that
- * the page is complete.
- */
-const defaults = {
-  HOST: '127.0.0.1',
-  PORT: '8080',
-  STEELYARD_DATA: '.steelyard',
-  DATABASE_URL: undefined,
-  STEELYARD_ADMIN_EMAIL: undefined,
-  STEELYARD_ADMIN_PASSWORD: undefined,
-  STEELYARD_KEY_FILE: undefined,
-  STEELYARD_SIMULATE: undefined,
-  STEELYARD_DIAL_NETWORKS: undefined,
-  STEELYARD_STORE_FOLDERS: undefined,
-  STEELYARD_STORE_NETWORKS: undefined,
-  STEELYARD_ALERT_NETWORKS: undefined,
-  STEELYARD_BACKUP_PASSPHRASE_FILE: undefined,
-  STEELYARD_TLS_CERT: undefined,
-  STEELYARD_TLS_KEY: undefined,
-  STEELYARD_TRUSTED_PROXIES: undefined,
-  STEELYARD_METRICS_NETWORKS: undefined,
-  STEELYARD_CONSOLE_ORIGINS: undefined,
-  STEELYARD_INSECURE: undefined,
-  STEELYARD_PUBLIC_URL: undefined,
-  IMAGE_FACTORY_URL: 'https://factory.talos.dev',
-  KUBERNETES_RELEASES_URL: 'https://dl.k8s.io/release',
-  WAITLIST_URL: undefined,
-  STEELYARD_SESSION_IDLE_HOURS: '8',
-  STEELYARD_SECOND_FACTOR_ROLES: undefined,
-  STEELYARD_LOCAL_SIGN_IN: '1',
-  STEELYARD_OIDC_ISSUER: undefined,
-  STEELYARD_OIDC_CLIENT_ID: undefined,
-  STEELYARD_OIDC_CLIENT_SECRET: undefined,
-  STEELYARD_OIDC_NAME: undefined,
-  STEELYARD_OIDC_SCOPES: 'openid email profile',
-  STEELYARD_OIDC_ROLE_CLAIM: 'groups',
-  STEELYARD_OIDC_ROLES: undefined,
-  STEELYARD_TRIAL_SECONDS: '60',
-  STEELYARD_HISTORY_DAYS: '730',
-  STEELYARD_HISTORY_ENTRIES: '20000000',
-  STEELYARD_OFFER_DETECTION_MINUTES: '10',
-  STEELYARD_OFFER_TOOL: 'steelyard',
-  STEELYARD_OFFER_TOOL_VERSION: undefined,
-  STEELYARD_OFFER_UPDATE_COMMAND: '{tool} offer update --all',
-  STEELYARD_OFFER_ADDRESS_COMMAND:
-    '{tool} offer set-access-address --offer-id {offerId} --address {chainAddress}',
-  LOG_LEVEL: 'info',
-  ...tracingDefaults,
-  STEELYARD_ROLES: 'http,reconcile',
-  STEELYARD_SIMULATE_KEYS: undefined,
-  FAILPOINT: undefined,
-} as const satisfies Record<string, string | undefined>
-type Setting = keyof typeof defaults
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** All problems with the settings: one sentence each, which begins with the setting's name. */
@@ -99,7 +46,7 @@ export class ConfigRefused extends Error {
  */
 export function readConfig(environment: Environment, folder: string) {
   const problems: string[] = []
-  const value = (name: Setting): string | undefined => environment[name]?.trim() || defaults[name]
+  const value = (name: Setting): string | undefined => environment[name]?.trim() || fallbackOf(name)
   const wrong = (name: Setting, why: string): void => void problems.push(`${name} ${why}`)
   const file = (name: Setting): string | undefined => {
     const given = value(name)
@@ -367,10 +314,10 @@ export function readConfig(environment: Environment, folder: string) {
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name),
+    (name) => name.startsWith('STEELYARD_') && !(name in settings) && !others.has(name),
   )
   for (const name of unknown)
-    problems.push(`${name} is not a setting: docs/operations.md lists them all`)
+    problems.push(`${name} is not a setting: docs/running/settings.md lists them all`)
   if (problems.length > 0) throw new ConfigRefused(problems)
   return config
 }

@@ -6,25 +6,54 @@
 export type TracingConfig = NonNullable<ReturnType<typeof readTracing>>
 export type SamplerSettings = ReturnType<typeof samplerIn>
 
-/** The settings with their defaults. */
-export const tracingDefaults = {
-  OTEL_SDK_DISABLED: undefined,
-  OTEL_TRACES_EXPORTER: undefined,
-  OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: undefined,
-  OTEL_EXPORTER_OTLP_HEADERS: undefined,
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: undefined,
-  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: undefined,
-  OTEL_EXPORTER_OTLP_TIMEOUT: '10000',
-  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: undefined,
-  OTEL_SERVICE_NAME: undefined,
-  OTEL_RESOURCE_ATTRIBUTES: undefined,
-  OTEL_TRACES_SAMPLER: 'parentbased_always_on',
-  OTEL_TRACES_SAMPLER_ARG: undefined,
-  OTEL_BSP_SCHEDULE_DELAY: '5000',
-} as const satisfies Record<`OTEL_${string}`, string | undefined>
-type Setting = keyof typeof tracingDefaults
+/** The settings, as rows of `settings.ts`. */
+export const tracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    about:
+      'URL of a receiver of [traces](monitoring.md#traces), without `/v1/traces`. Setting it turns traces on.',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { about: 'The same with its path, used as it is.' },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    about:
+      'Headers for the receiver, such as `authorization=Bearer%20…`: pairs, comma-separated, with percent-encoded values. Secret, never shown.',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: { about: 'Further headers, for traces only.' },
+  OTEL_EXPORTER_OTLP_PROTOCOL: { fallback: 'http/protobuf', about: 'The only protocol.' },
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: {
+    about: 'The same as `OTEL_EXPORTER_OTLP_PROTOCOL`, for traces only.',
+  },
+  OTEL_EXPORTER_OTLP_TIMEOUT: {
+    fallback: '10000',
+    about: 'Milliseconds in which the receiver must take a batch.',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: {
+    about: 'The same as `OTEL_EXPORTER_OTLP_TIMEOUT`, for traces only.',
+  },
+  OTEL_TRACES_EXPORTER: {
+    shown: '`otlp` with an endpoint, otherwise `none`',
+    about: '`otlp` without an endpoint sends to `http://localhost:4318`; `none` turns traces off.',
+  },
+  OTEL_SDK_DISABLED: { about: '`true` turns traces off, whatever else is set.' },
+  OTEL_SERVICE_NAME: { shown: '`steelyard`', about: 'Name of the service in traces.' },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    about:
+      'Further attributes of the service, as pairs like the headers, such as `deployment.environment.name=production`.',
+  },
+  OTEL_TRACES_SAMPLER: {
+    fallback: 'parentbased_always_on',
+    about:
+      'Which traces are kept: `always_on`, `always_off`, `traceidratio`, or one of these after `parentbased_`, which leaves the decision to the caller if there is one.',
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    shown: '`1`',
+    about: 'Share of traces that `traceidratio` keeps, from 0 to 1.',
+  },
+  OTEL_BSP_SCHEDULE_DELAY: {
+    fallback: '5000',
+    about: 'Milliseconds for which spans are collected before they are sent.',
+  },
+} as const
+type Setting = keyof typeof tracingSettings
 
 interface Reading {
   readonly value: (name: Setting) => string | undefined

@@ -62,7 +62,7 @@ export function holdsDatabase(data: string): boolean {
   if (missing.length === 0) return true
   throw new Refusal(
     `The database can't be started: ${data} has no ${missing.join(' and no ')}, so it is damaged or was copied in part. Nothing was changed. ` +
-      'Move that folder aside and restore a backup; without one, the escrow files in the data folder contain the secrets of each cluster (docs/operations.md, "The database is lost")',
+      'Move that folder aside and restore a backup; without one, the escrow files in the data folder contain the secrets of each cluster (docs/running/lost.md, "The database is lost")',
   )
 }
 
