@@ -5,6 +5,7 @@
  * found here and not at the next boot.
  */
 import { Environment, evaluate } from '@marcbachmann/cel-js'
+import { evaluateCounted } from './cel-steps.ts'
 
 export type CelScope = 'disk' | 'volume' | 'member volume' | 'link' | 'oom trigger' | 'oom ranking'
 
@@ -153,7 +154,7 @@ export type CelFacts = Readonly<
 
 /**
  * Whether an expression selects a disk or link. Null if that can't be told, because it needs a
- * field that isn't known, or fails.
+ * field that isn't known, fails, or takes too many steps (`cel-steps.ts`).
  */
 export function celSelects(
   expression: string,
@@ -172,7 +173,7 @@ export function celSelects(
     ]),
   )
   try {
-    const answer: unknown = environmentOf(scope).evaluate(expression, {
+    const answer: unknown = evaluateCounted(environmentOf(scope), expression, {
       ...(what === 'disk' ? (knownUnits ??= units()) : {}),
       ...more,
       [what]: values,
