@@ -216,7 +216,15 @@ if (mode !== '--dev') {
     await step('Compiling the program', node, [...nodeFlags, 'backend/dist/main.js', 'compile'])
     stamp('program', program)
   }
-  const docs = hashOf(['docs', 'tools/docs', 'CHANGELOG.md', 'package.json', 'package-lock.json'])
+  const docs = hashOf([
+    'docs',
+    'tools/docs',
+    'cli',
+    'contract',
+    'CHANGELOG.md',
+    'package.json',
+    'package-lock.json',
+  ])
   if (stampOf('docs') !== docs || !existsSync('docs/dist/index.html')) {
     await step('Building the documentation', node, ['tools/docs/build.mjs'])
     stamp('docs', docs)

@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkPatch } from '#talos/config/patch-check.ts'
 import { minors } from '#talos/versions.ts'
+import { referencePages } from './reference.ts'
 import { renderDocs } from './render.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const written = renderDocs(root)
+const written = renderDocs(root, referencePages())
 const pages = [...written].flatMap(([name, text]) =>
   name.endsWith('.html') ? [[name, String(text)] as const] : [],
 )

@@ -46,13 +46,19 @@ const urlOf = (source) =>
 /** The rest of a link: a page, a file that is served beside the pages, or a source. */
 function targetOf(page, href, pages, files) {
   if (/^[a-z]+:/.test(href)) return { href }
-  if (href.startsWith('/')) {
-    const path = href.split(/[?#]/, 1)[0]
-    if (served.some((known) => known.test(path))) return { href }
-    return { broken: `${path} is no path of Steelyard` }
-  }
   const [path, anchor] = href.split('#')
-  const source = path === '' ? page.source : posix.join(posix.dirname(page.source), path)
+  // A page that is made when the pages are built has no file that a link could name.
+  const isMade = path === '/docs/cli-reference'
+  if (href.startsWith('/') && !isMade) {
+    const to = href.split(/[?#]/, 1)[0]
+    if (served.some((known) => known.test(to))) return { href }
+    return { broken: `${to} is no path of Steelyard` }
+  }
+  const source = isMade
+    ? 'docs/cli-reference.md'
+    : path === ''
+      ? page.source
+      : posix.join(posix.dirname(page.source), path)
   const found = pages.get(source)
   if (found) {
     if (anchor !== undefined && !found.ids.has(anchor))
@@ -159,15 +165,15 @@ ${body}
 </html>
 `
 
-/** The contents of `docs/dist`, by file name. */
-export function renderDocs(root) {
+/** The contents of `docs/dist`, by file name. `made`: pages that are no files, by their source. */
+export function renderDocs(root, made = new Map()) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const pages = new Map()
   const sources = globSync('docs/{*,decisions/*,develop/*,running/*}.{md,html}', {
     cwd: root,
   }).toSorted()
-  for (const source of [...sources, ...globSync('CHANGELOG.md', { cwd: root })]) {
-    const text = readFileSync(join(root, source), 'utf8')
+  for (const source of [...sources, ...globSync('CHANGELOG.md', { cwd: root }), ...made.keys()]) {
+    const text = made.get(source) ?? readFileSync(join(root, source), 'utf8')
     const read = source.endsWith('.md') ? markdownPage(text) : htmlPage(text)
     pages.set(source, { ...read, source, url: urlOf(source) })
   }

@@ -34,11 +34,9 @@ export const commandsOf = (page: string, text: string): Documented[] =>
       .map((line) => ({ page, line: line.replace(/\s+#\s.*$/, '') })),
   )
 
-/** All documented commands, each once. The reference is generated, and its examples are parsed by `cli/docs.test.ts`. */
+/** All documented commands, each once. `cli/docs.test.ts` parses the examples of the reference. */
 export function documentedCommands(root: string): Documented[] {
-  const pages = ['README.md', ...globSync('docs/{,running/}*.{md,html}', { cwd: root })]
-    .filter((page) => page !== 'docs/cli-reference.md')
-    .toSorted()
+  const pages = ['README.md', ...globSync('docs/{,running/}*.{md,html}', { cwd: root })].toSorted()
   const all = pages.flatMap((page) => commandsOf(page, readFileSync(join(root, page), 'utf8')))
   return all.filter((one, at) => all.findIndex(({ line }) => line === one.line) === at)
 }

@@ -1,22 +1,25 @@
-/** The page docs/cli-reference.md, generated from the declarations of the commands. */
-import type { Command } from '../command.ts'
-import { generalHelp, helpOf } from '../help.ts'
+/** The page /docs/cli-reference, made of the declarations of the commands when the pages are built. */
+import { openContexts } from '../../cli/src/api/contexts.ts'
+import { openSessions } from '../../cli/src/api/sessions.ts'
+import { allCommands } from '../../cli/src/commands.ts'
+import { generalHelp, helpOf } from '../../cli/src/help.ts'
 
 const anchorOf = (name: string): string => name.replaceAll(' ', '-')
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-/** The reference as Markdown: a table of all commands, then the help of each. */
-export function referenceOf(commands: readonly Command[]): string {
+/** The reference as Markdown, by its source: a table of all commands, then the help of each. */
+export function referencePages(): ReadonlyMap<string, string> {
+  // Declarations need no session.
+  const sessions = openSessions({ XDG_CONFIG_HOME: '/nowhere' })
+  const commands = allCommands(sessions, openContexts(sessions))
   const rows = commands.map(
     ({ name, summary }) => `| [\`${name}\`](#${anchorOf(name)}) | ${cell(summary)} |`,
   )
   const sections = commands.map(
     (command) => `## ${command.name}\n\n\`\`\`text\n${helpOf(command).trimEnd()}\n\`\`\`\n`,
   )
-  return [
+  const page = [
     '# Commands',
-    '',
-    '<!-- Generated from the declarations of the commands: npm run generate:cli -->',
     '',
     '[The command line](cli.md) explains signing in, files, scripts and exit codes. Every command also prints its section with `--help`.',
     '',
@@ -30,4 +33,5 @@ export function referenceOf(commands: readonly Command[]): string {
     '',
     sections.join('\n'),
   ].join('\n')
+  return new Map([['docs/cli-reference.md', page]])
 }
