@@ -62,6 +62,9 @@ export const selects = (selector: readonly Condition[], labels: Labels): boolean
     return (typeof value === 'string' && (values?.includes(value) ?? true)) !== not
   })
 
+/** The number of conditions of a selector; 0 if the text is none. */
+export const conditionsIn = (text: string): number => selectorOf(text)?.length ?? 0
+
 /** Says what a selector is, if a text is none. */
 export const selectorSentence =
   'Conditions on labels look like rack=3,gen!=r640: key=value, key!=value, key, !key, key in (a,b) or key notin (a,b), with commas between'

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { ClusterRole } from '../clusters/clusters.ts'
-import { longestSelector, selectorOf, selectorSentence } from '../labels/selector.ts'
+import { conditionsIn, longestSelector, selectorOf, selectorSentence } from '../labels/selector.ts'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -14,11 +14,13 @@ import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
-import { counted, someOf } from '../words.ts'
+import { count, counted, someOf } from '../words.ts'
 
 export const sharedPatchLimits = {
   patches: 200,
   selectors: 20,
+  /** Conditions of all selectors of a patch. Each is compared with every server. */
+  conditions: 100,
   clusters: 100,
   /** Servers of one preview or roll-out, and servers that are named one by one. */
   servers: 500,
@@ -62,6 +64,16 @@ export const Targets = z.strictObject({
   ),
 })
 export type Targets = z.infer<typeof Targets>
+
+/** Whether targets have few enough conditions to be saved. */
+export function canHaveTargets({ labels }: Pick<Targets, 'labels'>): Verdict {
+  const conditions = labels.reduce((sum, text) => sum + conditionsIn(text), 0)
+  return conditions <= sharedPatchLimits.conditions
+    ? yes
+    : no(
+        `The selectors of labels have ${count(conditions)} conditions together, and they can have ${sharedPatchLimits.conditions} at most`,
+      )
+}
 
 export const NewSharedPatch = z.strictObject({
   name: nameOf('Patch'),

@@ -13,7 +13,7 @@ import { channelCondition, endTold, tellAgain, wakeAlerts } from '../alerts/api.
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { Operations } from '../operations/api.ts'
-import type { Patches } from '../patches/api.ts'
+import type { BehindServer, Patches } from '../patches/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import { backupCondition, snapshotConditions } from '../snapshots/api.ts'
@@ -33,7 +33,7 @@ export interface FindingParts extends Pick<
   readonly clusters: Pick<Clusters, 'conditions' | 'memberIds' | 'showFinding'>
   readonly operations: Pick<Operations, 'stoppedUpgrades' | 'failedScheduled'>
   readonly subnets: Pick<Subnets, 'exhausted'>
-  readonly patches: Pick<Patches, 'behind'>
+  readonly patches: Pick<Patches, 'shared'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
 }
 
@@ -81,6 +81,7 @@ export function judging(parts: FindingParts) {
   const judge = async (
     tx: Tx,
     conditions: ServerConditions,
+    behind: readonly BehindServer[],
     together: ReadonlySet<string>,
     now: number,
   ): Promise<{
@@ -90,7 +91,7 @@ export function judging(parts: FindingParts) {
     const found = [
       ...judgeServers(conditions, together, now),
       ...judgeDuplicates(conditions.duplicates),
-      ...(await parts.patches.behind(tx)).map(judgeBehind),
+      ...behind.map(judgeBehind),
       ...judgeInstallation(
         {
           object: await store.installation(tx),
@@ -273,6 +274,7 @@ export function judging(parts: FindingParts) {
     // Read before the findings are locked: this takes another connection of the pool, and all others
     // may be those of requests that wait for a finding.
     const conditions = await parts.servers.conditions()
+    const behind = await parts.patches.shared.behind()
     const open = await store.lockOpen(tx)
     const now = timeOf(clock.now(), open)
     const at = new Date(now)
@@ -285,7 +287,7 @@ export function judging(parts: FindingParts) {
       [...named].map(([id, rows]) => [id, rows.filter((row) => row.ended_at === null)]),
     )
     const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
-    const { judged, standing } = await judge(tx, conditions, together, now)
+    const { judged, standing } = await judge(tx, conditions, behind, together, now)
     const opened = new Map(open.map((row) => [keyOf({ ...row, objectId: row.object_id }), row]))
     const ended = judged.every((one) => opened.has(keyOf({ ...one, objectId: one.object.id })))
       ? new Map<string, Open>()

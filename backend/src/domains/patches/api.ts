@@ -1,5 +1,6 @@
 /** The face of patches: the store of the layers that users write for servers. */
 import type { NewPatch } from '#contract/patches.ts'
+import type { SharedPatch, SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { LayerSet } from '../configurations/api.ts'
@@ -14,6 +15,32 @@ export interface BehindServer {
   readonly lacks: readonly string[]
   /** Names of those that are not for it any more. */
   readonly extra: readonly string[]
+}
+
+/** Numbers of servers of a shared patch. */
+export type SharedNumbers = SharedPatch['servers']
+
+/** A shared patch without its body, with its numbers. */
+export interface SharedHead {
+  readonly id: string
+  readonly name: string
+  readonly weight: number
+  readonly updated_at: Date
+  readonly servers: SharedNumbers
+}
+
+/** Which servers have what shared patches say. As of now; only changes are looked at. */
+export interface SharedStates {
+  /** The servers of clusters that a roll-out would change, by name. */
+  readonly behind: () => Promise<readonly BehindServer[]>
+  /** All shared patches. */
+  readonly all: () => Promise<SharedHead[]>
+  /** Those of one shared patch. */
+  readonly numbers: (id: string) => Promise<SharedNumbers>
+  /** The shared patches that concern a server, by name. */
+  readonly ofServer: (
+    serverId: string,
+  ) => Promise<(Pick<SharedHead, 'id' | 'name' | 'weight'> & Pick<SharedPatchServer, 'state'>)[]>
 }
 
 type Links = ReadonlyMap<string, readonly string[]>
@@ -32,8 +59,7 @@ export interface Patches {
   readonly inverse: (on: Db | Tx, nodeId: string, set: LayerSet) => Promise<LayerSet>
   /** What a roll-out of a shared patch changes on the server. */
   readonly rollOutSet: (on: Db | Tx, rollOutId: string, nodeId: string) => Promise<LayerSet>
-  /** The servers of clusters that lack what shared patches say. */
-  readonly behind: (on: Db | Tx) => Promise<BehindServer[]>
+  readonly shared: SharedStates
   /** Whether the set changes the patches of the server. */
   readonly changes: (nodeId: string, set: LayerSet) => Promise<boolean>
   /**

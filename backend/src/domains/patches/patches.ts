@@ -15,7 +15,7 @@ import type { Domain } from '../../platform.ts'
 import type { Patches } from './api.ts'
 import type { PatchParts } from './parts.ts'
 import { reading } from './reading.ts'
-import { behindOf } from './shared/behind.ts'
+import { sharedStates } from './shared/states.ts'
 import { saving } from './saving.ts'
 import { writing } from './writing.ts'
 
@@ -64,7 +64,7 @@ export function patches(parts: PatchParts): Patches & Domain {
         labels,
         body,
       })),
-    behind: (on) => behindOf(parts.store.shared, on),
+    shared: sharedStates({ db: parts.db, store: parts.store.shared }),
     ...saving(parts),
   }
 }

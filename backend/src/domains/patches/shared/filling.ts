@@ -1,26 +1,49 @@
 /** Fills the variables of a shared patch for servers, and checks and masks its body. */
 import { Problem } from '#contract/errors.ts'
 import { patchMask, problemSentence } from '#contract/patches.ts'
+import { canHaveTargets, type Targets } from '#contract/shared-patches/shared-patches.ts'
 import {
-  fill,
+  canFill,
+  canHaveVariables,
+  filledBytes,
+  filledText,
   replaceVariables,
+  templateOf,
   unknownVariable,
   unknownVariableSentence,
+  type Values,
+  valuesFor,
 } from '#contract/shared-patches/variables.ts'
+import { yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import type { Audience } from '#talos/config/mask.ts'
 import type { Platform } from '../../../platform.ts'
 import { type For, ours } from '../../../reading/asker.ts'
 import type { SharedLayer } from '../../configurations/api.ts'
 import type { ServerFacts } from '../../servers/api.ts'
+import { slices } from '../../../slices.ts'
 import type { Definition } from './store.ts'
 import type { TargetServer } from './targets.ts'
 
+/** The links that the text with these values configures, by the values as JSON. */
+export type LinksByValues = Map<string, readonly string[]>
+
+/** A server for which the patch is filled. The text is made when it is asked for: all are long. */
+export interface FilledServer {
+  readonly server: TargetServer
+  readonly values: Values
+  readonly bytes: number
+  readonly text: () => string
+  /** Reads the links of the text, unless they were read before. */
+  readonly readLinks: () => Promise<readonly string[]>
+  readonly layer: () => Promise<SharedLayer>
+}
+interface NotFilled {
+  readonly server: TargetServer
+  readonly refused: string
+}
 /** A server for which the patch is filled, or why it can't be. */
-export type FilledFor = { readonly server: TargetServer } & (
-  | { readonly layer: SharedLayer }
-  | { readonly refused: string; readonly isMissing: boolean }
-)
+export type FilledFor = FilledServer | NotFilled
 
 /**
  * Stands for a variable while the text is read as YAML. It is a scalar wherever the variable may
@@ -30,14 +53,16 @@ const mark = 'steelyard0variable0'
 /** Replaces variables by placeholders and back. Equal variables get equal placeholders. */
 function marker() {
   const names: string[] = []
+  const numbers = new Map<string, number>()
   return {
     mark: (text: string): string =>
       replaceVariables(text, (name) => {
-        if (!names.includes(name)) names.push(name)
-        return `${mark}${names.indexOf(name)}0end`
+        const number = numbers.get(name) ?? names.push(name) - 1
+        numbers.set(name, number)
+        return `${mark}${number}0end`
       }),
     back: (text: string): string =>
-      text.replaceAll(/steelyard0variable0(\d{1,4})0end/g, (_, n) => `{{${names[Number(n)]}}}`),
+      text.replaceAll(/steelyard0variable0(\d{1,6})0end/g, (_, n) => `{{${names[Number(n)]}}}`),
   }
 }
 
@@ -64,6 +89,12 @@ export function filling({ read }: Pick<Platform, 'read'>) {
       throw new Problem('invalid', sentence, { body: sentence })
     },
 
+    /** @throws Problem invalid with both numbers if filling the body would cost too much */
+    demandFewVariables(body: string): void {
+      const verdict = canHaveVariables(templateOf(body))
+      if (!verdict.ok) throw new Problem('invalid', verdict.reason, { body: verdict.reason })
+    },
+
     /**
      * Checks the rules of patches on the text of one server, or on placeholders if there is none.
      * @throws Problem invalid with the line
@@ -79,25 +110,31 @@ export function filling({ read }: Pick<Platform, 'read'>) {
     },
 
     /**
-     * Fills the patch for each server. `facts`: of the same servers. `links`: those of texts that
-     * were read before. Servers with the same values get the same text, whose links are read once.
+     * Fills the patch for each server. `facts`: of the same servers. `links`: those that were read
+     * before. Servers with the same values get the same text, whose links are read once.
      */
     async fillFor(
       { name, weight, body }: Omit<Definition, 'targets'>,
       revision: number,
       servers: readonly TargetServer[],
       facts: ReadonlyMap<string, ServerFacts>,
-      links = new Map<string, string[]>(),
+      links: LinksByValues = new Map(),
     ): Promise<FilledFor[]> {
+      const template = templateOf(body)
+      const slice = slices()
       const filled: FilledFor[] = []
       for (const server of servers) {
+        if (slice.isOver()) await slice.next()
         const { address, link } = facts.get(server.id)!
-        const of = { name: server.name, address, link, labels: server.labels }
-        const made = fill(body, of)
-        if (!('text' in made)) {
+        const made = valuesFor(template, {
+          name: server.name,
+          address,
+          link,
+          labels: server.labels,
+        })
+        if (!('values' in made)) {
           filled.push({
             server,
-            isMissing: made.why === 'missing',
             refused:
               made.why === 'missing'
                 ? `${server.name} has no value for {{${made.variable}}}`
@@ -105,17 +142,28 @@ export function filling({ read }: Pick<Platform, 'read'>) {
           })
           continue
         }
-        if (!links.has(made.text)) links.set(made.text, await readLinks(made.text))
+        const { values } = made
+        const key = JSON.stringify(values)
+        const text = () => filledText(template, values)
+        const readLinks = async () => {
+          const known = links.get(key) ?? (await readLinksOf(text()))
+          links.set(key, known)
+          return known
+        }
         filled.push({
           server,
-          layer: {
+          values,
+          bytes: filledBytes(template, values),
+          text,
+          readLinks,
+          layer: async () => ({
             name,
             weight,
-            body: made.text,
+            body: text(),
             revision,
-            links: links.get(made.text)!,
-            filled: { ...made.values },
-          },
+            links: [...(await readLinks())],
+            filled: { ...values },
+          }),
         })
       }
       return filled
@@ -123,7 +171,7 @@ export function filling({ read }: Pick<Platform, 'read'>) {
   }
 
   /** The links that a text configures; none if can't be read, which its check says. */
-  async function readLinks(text: string): Promise<string[]> {
+  async function readLinksOf(text: string): Promise<string[]> {
     try {
       return await read(ours, 'links', text)
     } catch (error) {
@@ -133,6 +181,25 @@ export function filling({ read }: Pick<Platform, 'read'>) {
   }
 }
 export type Filling = ReturnType<typeof filling>
+
+/** The text of a server, to check the body by; undefined if it can be filled for none. */
+export const exampleOf = (filled: readonly FilledFor[]): string | undefined =>
+  filled.find((one) => 'text' in one)?.text()
+
+/** @throws Problem invalid with both numbers if the targets are compared at too many conditions */
+export function demandTargets(targets: Targets): void {
+  const verdict = canHaveTargets(targets)
+  if (!verdict.ok)
+    throw new Problem('invalid', verdict.reason, { 'targets.labels': verdict.reason })
+}
+
+/** @throws Problem invalid with both numbers if the text of a server is too long */
+export function demandShort(filled: readonly FilledFor[]): void {
+  for (const one of filled) {
+    const verdict = 'bytes' in one ? canFill(one.server.name, one.bytes) : yes
+    if (!verdict.ok) throw new Problem('invalid', verdict.reason, { body: verdict.reason })
+  }
+}
 
 /** @throws Problem invalid with the names of the servers without a value for a variable */
 export function demandFilled(filled: readonly FilledFor[]): void {

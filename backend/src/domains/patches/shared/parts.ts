@@ -13,7 +13,7 @@ import type { Filling } from './filling.ts'
 import type { Definition, SharedPatchRow, SharedStore } from './store.ts'
 
 export interface SharedDomainParts extends Platform {
-  readonly patches: Pick<Patches, 'changes' | 'linksOf' | 'save' | 'rollOutSet'>
+  readonly patches: Pick<Patches, 'changes' | 'linksOf' | 'save' | 'rollOutSet' | 'shared'>
   readonly servers: Pick<Servers, 'forPlan' | 'locked'>
   readonly clusters: {
     /** Undefined if the cluster doesn't exist. */

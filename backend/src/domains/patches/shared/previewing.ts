@@ -1,4 +1,5 @@
 /** Shows what a shared patch would change on its servers before it is saved. */
+import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import {
@@ -11,8 +12,10 @@ import type { For } from '../../../reading/asker.ts'
 import { missingLink, type Rehearsal, type SharedChange } from '../../configurations/api.ts'
 import { audienceOf } from '../parts.ts'
 import { changedLines } from './likeness.ts'
+import { demandTargets, exampleOf } from './filling.ts'
 import type { SharedParts } from './parts.ts'
-import { inRollOutOrder, isTargetOf, type TargetServer } from './targets.ts'
+import { isTargetOf } from './selecting.ts'
+import { inRollOutOrder, passing, type TargetServer } from './targets.ts'
 
 /** How many servers make a dry run at once. */
 const atOnce = 8
@@ -63,17 +66,19 @@ export function previewing(parts: SharedParts) {
       const saved = id === undefined ? undefined : await store.one(db, id)
       if (id !== undefined && !saved)
         throw new Problem('not_found', 'There is no such shared patch')
+      if (!isDeepStrictEqual(asked.targets, saved?.targets)) demandTargets(asked.targets)
       const body = saved
         ? await filling.unmasked(who, typed, saved.body, audienceOf(who.caller))
         : typed
       filling.demandKnown(body)
+      if (body !== saved?.body) filling.demandFewVariables(body)
       const all = await store.servers(db)
       const isTarget = isTargetOf(asked.targets)
       const held = new Set(
         saved ? (await store.held(db, { patch: saved.id })).map((row) => row.server_id) : [],
       )
-      const targets = inRollOutOrder(all.filter(isTarget))
-      const losing = inRollOutOrder(all.filter((one) => held.has(one.id) && !isTarget(one)))
+      const targets = inRollOutOrder(await passing(all, isTarget))
+      const losing = inRollOutOrder(await passing(all, (one) => held.has(one.id) && !isTarget(one)))
       demandFew([...targets, ...losing])
       const facts = new Map(
         (
@@ -84,17 +89,16 @@ export function previewing(parts: SharedParts) {
         ).map((one) => [one.id, one]),
       )
       const filled = await filling.fillFor({ ...asked, body }, 0, targets, facts)
-      const [example] = filled.flatMap((one) => ('layer' in one ? [one.layer.body] : []))
-      await filling.demandBody(who, body, example)
+      await filling.demandBody(who, body, exampleOf(filled))
 
       const patch_id = saved?.id ?? unsaved
       const waiting = [
         ...filled.map((one) => ({
           server: one.server,
-          run: (): Promise<Tried> =>
+          run: async (): Promise<Tried> =>
             'layer' in one
-              ? tryOn(one.server, { patch_id, layer: one.layer }, one.layer.filled)
-              : Promise.resolve({ refused: one.refused }),
+              ? tryOn(one.server, { patch_id, layer: await one.layer() }, one.values)
+              : { refused: one.refused },
         })),
         ...losing.map((server) => ({
           server,

@@ -12,7 +12,7 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller, callerName } from '../../../http/caller.ts'
 import { checkVersion, existing, type Versions } from '../../../http/tags.ts'
 import type { NewStep } from '../../operations/api.ts'
-import { demandFilled } from './filling.ts'
+import { demandFilled, type LinksByValues } from './filling.ts'
 import type { SharedParts } from './parts.ts'
 import { demandFew } from './previewing.ts'
 import type { RolledServer, SharedPatchRow, SharedStore } from './store.ts'
@@ -91,7 +91,7 @@ export function rolling(parts: SharedParts) {
       kind: 'sharedPatchRollOut' | 'sharedPatchUndo'
       undoes: string | null
       those: readonly TargetServer[]
-      rolled: readonly RolledServer[]
+      rolled: readonly (() => Promise<RolledServer>)[]
       skipped?: ReadonlyMap<string, string>
       arguments: { in_window: boolean; confirmed_loss: string[]; applied_set: string | null }
     },
@@ -150,7 +150,7 @@ export function rolling(parts: SharedParts) {
     node_ids: readonly string[] | undefined,
   ): Promise<{ server: TargetServer; state: State }[]> => {
     const held = await store.held(on, { patch: patch.id })
-    const states = statesOf(patch, await store.servers(on), held)
+    const states = await statesOf(patch, await store.servers(on), held)
     const chosen = node_ids && new Set(node_ids)
     const strange = node_ids?.find((one) => !states.some(({ server }) => server.id === one))
     if (strange !== undefined)
@@ -176,7 +176,7 @@ export function rolling(parts: SharedParts) {
     on: Db | Tx,
     patch: SharedPatchRow,
     concerned: Awaited<ReturnType<typeof concernedBy>>,
-    links: Map<string, string[]>,
+    links: LinksByValues,
   ) => {
     const getting = concerned.flatMap(({ server, state }) => (state === 'behind' ? [server] : []))
     const facts = await servers.forPlan(
@@ -200,10 +200,11 @@ export function rolling(parts: SharedParts) {
     ): Promise<{ operation: Operation }> => {
       // To read what is filled in takes seconds for many servers, and other requests wait for the
       // row of the patch, each with a connection of the pool. So no transaction waits for it.
-      const links = new Map<string, string[]>()
+      const links: LinksByValues = new Map()
       const known = existing(await store.one(db, id), 'shared patch', ifMatch)
       await demandIdle(parts, db, known)
-      await filledFor(db, known, await concernedBy(db, known, node_ids), links)
+      for (const one of await filledFor(db, known, await concernedBy(db, known, node_ids), links))
+        if ('values' in one) await one.readLinks()
       return inTransaction(db, async (tx) => {
         const patch = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, patch)
@@ -232,7 +233,11 @@ export function rolling(parts: SharedParts) {
           kind: 'sharedPatchRollOut',
           undoes: null,
           those,
-          rolled: await withBefore(store, tx, id, those, (one) => after.get(one.id) ?? null),
+          rolled: those.map((one) => async () => ({
+            server_id: one.id,
+            before: await layerNow(store, tx, one.id, id),
+            after: (await after.get(one.id)?.()) ?? null,
+          })),
           arguments: {
             in_window,
             confirmed_loss: [...confirmed_loss],
@@ -260,7 +265,6 @@ export function rolling(parts: SharedParts) {
         const all = await store.servers(tx)
         const overtaken = await store.overtaken(tx, last.id)
         const those: TargetServer[] = []
-        const rolled: RolledServer[] = []
         const skipped = new Map<string, string>()
         for (const { server_id, applied_at } of await store.rolled(tx, last.id)) {
           const server = all.find((one) => one.id === server_id)
@@ -280,7 +284,6 @@ export function rolling(parts: SharedParts) {
               server_id,
               `${server.name} keeps what it has: somebody has changed this patch on it since the roll-out`,
             )
-          rolled.push({ server_id, before: now, after: kept.before })
         }
         const touched = inRollOutOrder(those)
         await demandUnheld(tx, caller, touched)
@@ -296,7 +299,11 @@ export function rolling(parts: SharedParts) {
           kind: 'sharedPatchUndo',
           undoes: last.id,
           those: touched,
-          rolled: touched.map((one) => rolled.find((row) => row.server_id === one.id)!),
+          rolled: touched.map((one) => async () => ({
+            server_id: one.id,
+            before: await layerNow(store, tx, one.id, id),
+            after: (await store.rolledServer(tx, last.id, one.id))!.before,
+          })),
           skipped,
           arguments: {
             in_window,
@@ -340,21 +347,4 @@ export function rolling(parts: SharedParts) {
 const layerNow = async (store: SharedStore, tx: Tx, serverId: string, patchId: string) => {
   const row = await store.layerOf(tx, serverId, patchId)
   return row ? layerOf(row) : null
-}
-
-const withBefore = async (
-  store: SharedStore,
-  tx: Tx,
-  patchId: string,
-  those: readonly TargetServer[],
-  after: (server: TargetServer) => RolledServer['after'],
-): Promise<RolledServer[]> => {
-  const rolled: RolledServer[] = []
-  for (const one of those)
-    rolled.push({
-      server_id: one.id,
-      before: await layerNow(store, tx, one.id, patchId),
-      after: after(one),
-    })
-  return rolled
 }

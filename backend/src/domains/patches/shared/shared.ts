@@ -36,19 +36,13 @@ import type { Domain } from '../../../platform.ts'
 import type { For } from '../../../reading/asker.ts'
 import { audienceOf } from '../parts.ts'
 import { sharedPatchReconciler } from './carrying.ts'
-import { demandFilled, filling } from './filling.ts'
+import { demandFilled, demandShort, demandTargets, exampleOf, filling } from './filling.ts'
 import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
 import { demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
-import {
-  type Head,
-  type Held,
-  inRollOutOrder,
-  isTargetOf,
-  statesOf,
-  type TargetServer,
-} from './targets.ts'
+import { isTargetOf } from './selecting.ts'
+import { inRollOutOrder, passing, statesOf } from './targets.ts'
 
 const targetOf = ({ id, name }: Pick<SharedPatchRow, 'id' | 'name'>) =>
   ({ kind: 'shared_patch', id, name }) as const
@@ -80,6 +74,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
   const { db, clock, engine, record } = given
   const store = sharedStore(given)
   const fills = filling(given)
+  const states = given.patches.shared
   const parts: SharedParts = { ...given, store, filling: fills, restore }
   const { rollOut, undo } = rolling(parts)
   const previews = previewing(parts)
@@ -135,19 +130,6 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     return given.operations.read(db, undo ?? rolled.operation_id)
   }
 
-  const numbersOf = (
-    patch: Pick<Head, 'targets' | 'revision'>,
-    all: readonly TargetServer[],
-    held: readonly Held[],
-  ): SharedPatch['servers'] => {
-    const states = statesOf(patch, all, held)
-    const current = states.filter(({ state }) => state === 'current').length
-    return {
-      targets: states.filter(({ state }) => state !== 'extra').length,
-      current,
-      behind: states.length - current,
-    }
-  }
   const shown = async (
     who: For,
     row: SharedPatchRow,
@@ -164,8 +146,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       variables,
       targets,
       revision,
-      servers:
-        servers ?? numbersOf(row, await store.servers(db), await store.held(db, { patch: id })),
+      servers: servers ?? (await states.numbers(id)),
       last_roll_out: last
         ? {
             operation_id: last.operation_id,
@@ -190,21 +171,28 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       updated_at: row.updated_at.toISOString(),
     }
   }
-  /** @throws Problem invalid with the line, or with the servers without a value */
-  const demandUsable = async (who: For, wanted: Definition): Promise<void> => {
+  /**
+   * @param known the saved patch that is changed @throws Problem invalid with the line, with the
+   * servers without a value, or with both numbers if what is changed costs too much
+   */
+  const demandUsable = async (who: For, wanted: Definition, known?: Definition): Promise<void> => {
     if (wanted.body.includes(patchMask)) {
       const sentence = `The patch contains ${patchMask} in place of a secret: enter the secret itself`
       throw new Problem('invalid', sentence, { body: sentence })
     }
     fills.demandKnown(wanted.body)
-    const targets = (await store.servers(db)).filter(isTargetOf(wanted.targets))
+    const hasOtherTargets = !isDeepStrictEqual(wanted.targets, known?.targets)
+    if (hasOtherTargets) demandTargets(wanted.targets)
+    const hasOtherBody = wanted.body !== known?.body
+    if (hasOtherBody) fills.demandFewVariables(wanted.body)
+    const targets = await passing(await store.servers(db), isTargetOf(wanted.targets))
     const facts = await given.servers.forPlan(
       db,
       targets.map(({ id }) => id),
     )
     const filled = await fills.fillFor(wanted, 0, targets, new Map(facts.map((f) => [f.id, f])))
-    const [example] = filled.flatMap((one) => ('layer' in one ? [one.layer.body] : []))
-    await fills.demandBody(who, wanted.body, example)
+    if (hasOtherBody || hasOtherTargets) demandShort(filled)
+    await fills.demandBody(who, wanted.body, exampleOf(filled))
     demandFilled(filled)
   }
 
@@ -213,11 +201,8 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       who: For,
       query: Input<typeof sharedPatchList>['query'],
     ): Promise<Page<SharedPatch>> {
-      const servers = await store.servers(db)
-      const held = Map.groupBy(await store.held(db), (row) => row.patch_id)
-      const all = (await store.heads(db)).map((patch) => ({
+      const all = (await states.all()).map((patch) => ({
         ...patch,
-        servers: numbersOf(patch, servers, held.get(patch.id) ?? []),
         updated_at: patch.updated_at.toISOString(),
       }))
       const page = memoryPage(sharedPatchList.list, all, readers, query)
@@ -277,7 +262,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
             ? known.body
             : await fills.unmasked(who, asked.body, known.body, audienceOf(who.caller)),
       }
-      await demandUsable(who, wanted)
+      await demandUsable(who, wanted, known)
       const row = await writing(async (tx) => {
         const before = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         // What is saved must be what was checked.
@@ -311,37 +296,31 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = existing(await store.one(db, id), 'shared patch')
       const [servers, rows] = [await store.servers(db), await store.held(db, { patch: id })]
       return {
-        items: statesOf(row, inRollOutOrder(servers), rows).map(({ server, held: has, state }) => ({
-          server: { id: server.id, name: server.name },
-          cluster:
-            server.cluster_id === null || server.cluster_name === null
-              ? null
-              : { id: server.cluster_id, name: server.cluster_name },
-          role: server.cluster_id === null || server.role === 'unknown' ? null : server.role,
-          state,
-          revision: has?.revision ?? null,
-        })),
+        items: (await statesOf(row, inRollOutOrder(servers), rows)).map(
+          ({ server, held: has, state }) => ({
+            server: { id: server.id, name: server.name },
+            cluster:
+              server.cluster_id === null || server.cluster_name === null
+                ? null
+                : { id: server.cluster_id, name: server.cluster_name },
+            role: server.cluster_id === null || server.role === 'unknown' ? null : server.role,
+            state,
+            revision: has?.revision ?? null,
+          }),
+        ),
       }
     },
 
     async ofServer(nodeId: string) {
       await given.servers.forPlan(db, [nodeId])
-      const servers = await store.servers(db, [nodeId])
-      const rows = await store.held(db, { server: nodeId })
+      const held = new Map(
+        (await store.held(db, { servers: [nodeId] })).map((row) => [row.patch_id, row.revision]),
+      )
       return {
-        items: (await store.heads(db)).flatMap((patch) =>
-          statesOf(
-            patch,
-            servers,
-            rows.filter((row) => row.patch_id === patch.id),
-          ).map(({ state, held: has }) => ({
-            id: patch.id,
-            name: patch.name,
-            weight: patch.weight,
-            state,
-            revision: has?.revision ?? null,
-          })),
-        ),
+        items: (await states.ofServer(nodeId)).map((patch) => ({
+          ...patch,
+          revision: held.get(patch.id) ?? null,
+        })),
       }
     },
   }

@@ -74,13 +74,32 @@ export function sharedStore({ vault }: { vault: Vault }) {
   const layer = async (on: Db | Tx, serverId: string, sealed: Uint8Array | null) =>
     sealed === null ? null : z.parse(SharedLayer, await openJson(on, rolledPlace(serverId), sealed))
 
+  const serversOf = (on: Db | Tx) =>
+    on
+      .selectFrom('server')
+      .leftJoin('cluster', 'cluster.id', 'server.cluster_id')
+      .leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+      .select([
+        'server.id',
+        'server.name',
+        'server.status',
+        'server.labels',
+        'server.type as role',
+        'server.cluster_id',
+        'cluster.name as cluster_name',
+        'server.datacenter_id',
+        'datacenter.code as datacenter_code',
+      ])
+
   return {
-    /** All of them without their bodies. */
-    heads: (on: Db | Tx) =>
+    /** Which there are, in which version. */
+    versions: (on: Db | Tx) => on.selectFrom('shared_patch').select(['id', 'version']).execute(),
+    /** These without their bodies. */
+    heads: (on: Db | Tx, ids: readonly string[]) =>
       on
         .selectFrom('shared_patch')
-        .select(['id', 'name', 'weight', 'targets', 'revision', 'variables', 'updated_at'])
-        .orderBy('name')
+        .select(['id', 'name', 'weight', 'targets', 'revision', 'version', 'updated_at'])
+        .where('id', '=', sql<string>`any(${ids}::uuid[])`)
         .execute(),
     async one(on: Db | Tx, id: string): Promise<SharedPatchRow | undefined> {
       const row = await on
@@ -193,33 +212,36 @@ export function sharedStore({ vault }: { vault: Vault }) {
 
     /** Servers that are not removed, with what targets look at. */
     servers: (on: Db | Tx, ids?: readonly string[]) =>
-      on
-        .selectFrom('server')
-        .leftJoin('cluster', 'cluster.id', 'server.cluster_id')
-        .leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id')
+      serversOf(on)
         .where('server.status', '!=', 'deleted')
         .$if(ids !== undefined, (q) => q.where('server.id', '=', sql<string>`any(${ids}::uuid[])`))
-        .select([
-          'server.id',
-          'server.name',
-          'server.labels',
-          'server.type as role',
-          'server.cluster_id',
-          'cluster.name as cluster_name',
-          'server.datacenter_id',
-          'datacenter.code as datacenter_code',
-        ])
         .orderBy('server.name')
+        .execute(),
+    /** The database's current snapshot, for `serversSince`. */
+    snapshot: async (on: Db | Tx): Promise<string> =>
+      (await sql<{ now: string }>`select pg_current_snapshot()::text as now`.execute(on)).rows[0]!
+        .now,
+    /**
+     * Servers, also removed ones, that were written by transactions that the snapshot `seen` doesn't
+     * include: all whose targets or layers may have changed (`setLayer`).
+     */
+    serversSince: (on: Db | Tx, seen: string) =>
+      serversOf(on)
+        .where(
+          sql<boolean>`server.change >= pg_snapshot_xmin(${seen}::pg_snapshot) and not pg_visible_in_snapshot(server.change, ${seen}::pg_snapshot)`,
+        )
         .execute(),
 
     /** What servers have, without bodies. */
-    held: (on: Db | Tx, { patch, server }: { patch?: string; server?: string } = {}) =>
+    held: (on: Db | Tx, { patch, servers }: { patch?: string; servers?: readonly string[] }) =>
       on
         .selectFrom('shared_layer')
         .innerJoin('server', 'server.id', 'shared_layer.server_id')
         .where('server.status', '!=', 'deleted')
         .$if(patch !== undefined, (q) => q.where('patch_id', '=', patch!))
-        .$if(server !== undefined, (q) => q.where('server_id', '=', server!))
+        .$if(servers !== undefined, (q) =>
+          q.where('server_id', '=', sql<string>`any(${servers}::uuid[])`),
+        )
         .select([
           'shared_layer.server_id',
           'shared_layer.patch_id',
@@ -253,7 +275,10 @@ export function sharedStore({ vault }: { vault: Vault }) {
         .executeTakeFirst()
       return row && openedLayer(on, row)
     },
-    /** Gives a server a layer, or takes it away (null). */
+    /**
+     * Gives a server a layer, or takes it away (null). The transaction also writes the server's row
+     * (`Servers.patched`), by which `serversSince` finds it.
+     */
     async setLayer(
       tx: Tx,
       serverId: string,
@@ -308,7 +333,8 @@ export function sharedStore({ vault }: { vault: Vault }) {
         created_by_name: string
         created_at: Date
         definition: Definition
-        servers: readonly RolledServer[]
+        /** One after another: the bodies of all servers together may not fit into the memory. */
+        servers: readonly (() => Promise<RolledServer>)[]
       },
     ): Promise<string> {
       const { id } = await tx
@@ -319,7 +345,8 @@ export function sharedStore({ vault }: { vault: Vault }) {
         })
         .returning('id')
         .executeTakeFirstOrThrow()
-      for (const [position, { server_id, before, after }] of servers.entries()) {
+      for (const [position, read] of servers.entries()) {
+        const { server_id, before, after } = await read()
         const seal = async (one: SharedLayer | null) =>
           one && (await sealJson(tx, rolledPlace(server_id), one))
         await tx

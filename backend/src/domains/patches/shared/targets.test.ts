@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { changedLines } from './likeness.ts'
-import { inRollOutOrder, isTargetOf, statesOf, type TargetServer } from './targets.ts'
+import { isTargetOf } from './selecting.ts'
+import { inRollOutOrder, statesOf, type TargetServer } from './targets.ts'
 
 const server = (name: string, more: Partial<TargetServer> = {}): TargetServer => ({
   id: name,
   name,
+  status: 'ready',
   labels: {},
   role: 'worker',
   cluster_id: 'c1',
@@ -36,7 +38,7 @@ test('clusters come one after another, their workers first, and servers without 
   expect(inRollOutOrder(all).map(({ name }) => name)).toEqual(['w2', 'w1', 'cp', 'idle'])
 })
 
-test('a server is behind with another revision or another value, and has a patch too much', () => {
+test('a server is behind with another revision or another value, and has a patch too much', async () => {
   const patch = { id: 'p', revision: 2, targets: { ...none, roles: ['worker' as const] } }
   const held = (server_id: string, revision: number, filled = {}) => ({
     server_id,
@@ -44,17 +46,17 @@ test('a server is behind with another revision or another value, and has a patch
     revision,
     filled,
   })
-  const states = (...rows: ReturnType<typeof held>[]) =>
+  const states = async (...rows: ReturnType<typeof held>[]) =>
     Object.fromEntries(
-      statesOf(patch, all, rows).map(({ server: { name }, state }) => [name, state]),
+      (await statesOf(patch, all, rows)).map(({ server: { name }, state }) => [name, state]),
     )
-  expect(states()).toEqual({ w1: 'behind', w2: 'behind' })
-  expect(states(held('w1', 2, { 'label.rack': '3' }), held('w2', 1), held('cp', 2))).toEqual({
+  expect(await states()).toEqual({ w1: 'behind', w2: 'behind' })
+  expect(await states(held('w1', 2, { 'label.rack': '3' }), held('w2', 1), held('cp', 2))).toEqual({
     w1: 'current',
     w2: 'behind',
     cp: 'extra',
   })
-  expect(states(held('w1', 2, { 'label.rack': '9' }))['w1']).toBe('behind')
+  expect((await states(held('w1', 2, { 'label.rack': '9' })))['w1']).toBe('behind')
 })
 
 test('changed lines are alike if only the values of variables differ', () => {

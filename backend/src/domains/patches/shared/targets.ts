@@ -1,29 +1,13 @@
 /** Which servers a shared patch is for, and which of them a roll-out would change. Pure. */
-import { selectorOf, selects } from '#contract/labels/selector.ts'
-import type { SharedPatchServer, Targets } from '#contract/shared-patches/shared-patches.ts'
+import type { SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
+import { slices } from '../../../slices.ts'
+import { isTargetOf } from './selecting.ts'
 import type { SharedStore } from './store.ts'
 
 export type TargetServer = Awaited<ReturnType<SharedStore['servers']>>[number]
 export type Head = Awaited<ReturnType<SharedStore['heads']>>[number]
 export type Held = Awaited<ReturnType<SharedStore['held']>>[number]
 export type State = SharedPatchServer['state']
-
-/** A test of servers, which parses the selectors once. */
-export function isTargetOf(targets: Targets): (server: TargetServer) => boolean {
-  const { cluster_ids, roles, node_ids } = targets
-  const selectors = targets.labels.flatMap((text) => {
-    const selector = selectorOf(text)
-    return selector === null ? [] : [selector]
-  })
-  const isAny = targets.labels.length + cluster_ids.length + roles.length + node_ids.length > 0
-  const [clusters, nodes] = [new Set(cluster_ids), new Set(node_ids)]
-  return ({ id, labels, cluster_id, role }) =>
-    isAny &&
-    (targets.labels.length === 0 || selectors.some((one) => selects(one, labels))) &&
-    (clusters.size === 0 || (cluster_id !== null && clusters.has(cluster_id))) &&
-    (roles.length === 0 || (cluster_id !== null && roles.some((one) => one === role))) &&
-    (nodes.size === 0 || nodes.has(id))
-}
 
 /** Whether values that are known without the server's hardware are still those that were filled in. */
 const isFilledWith = ({ filled }: Held, { name, labels }: TargetServer): boolean =>
@@ -44,17 +28,28 @@ export function stateOf(
   return held && held.revision === revision && isFilledWith(held, server) ? 'current' : 'behind'
 }
 
+/** The servers of `all` that pass, looked at in slices. */
+export async function passing<S>(all: readonly S[], passes: (one: S) => boolean): Promise<S[]> {
+  const slice = slices()
+  const found: S[] = []
+  for (const one of all) {
+    if (passes(one)) found.push(one)
+    if (slice.isOver()) await slice.next()
+  }
+  return found
+}
+
 /** The servers that a patch concerns, with their states. `held`: what servers have of this patch. */
-export function statesOf(
+export async function statesOf(
   patch: Pick<Head, 'targets' | 'revision'>,
   servers: readonly TargetServer[],
   held: readonly Held[],
-): { server: TargetServer; held: Held | undefined; state: State }[] {
+): Promise<{ server: TargetServer; held: Held | undefined; state: State }[]> {
   const has = new Map(held.map((row) => [row.server_id, row]))
-  const isTarget = isTargetOf(patch.targets)
+  const targets = new Set(await passing(servers, isTargetOf(patch.targets)))
   return servers.flatMap((server) => {
     const row = has.get(server.id)
-    const state = stateOf(patch, isTarget(server), server, row)
+    const state = stateOf(patch, targets.has(server), server, row)
     return state === null ? [] : [{ server, held: row, state }]
   })
 }
