@@ -1,9 +1,11 @@
+import { Told, type ToldOptions } from './causes/told.ts'
+
 /**
  * Thrown if Steelyard can't start for a reason that the operator can fix. Only the message is
  * printed: what is wrong, and what to do. Any other error at start is a bug and is logged with its
  * stack.
  */
-export class Refusal extends Error {
+export class Refusal extends Told {
   override readonly name: string = 'Refusal'
   /**
    * Whether no later start succeeds until a person has changed something, so that a service manager
@@ -11,7 +13,7 @@ export class Refusal extends Error {
    */
   readonly lasts: boolean
 
-  constructor(message: string, { lasts = false, ...options }: ErrorOptions & Lasting = {}) {
+  constructor(message: string, { lasts = false, ...options }: ToldOptions & Lasting = {}) {
     super(message, options)
     this.lasts = lasts
   }

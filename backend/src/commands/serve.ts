@@ -8,10 +8,11 @@ import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { counted } from '#contract/words.ts'
+import { isDatabaseAway } from '../causes/causes.ts'
 import { holdIfBack } from '../backup/went-back.ts'
 import { systemClock, wrongClock } from '../clock.ts'
 import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
-import { isDatabaseGone, untilDatabase } from '../db/db.ts'
+import { untilDatabase } from '../db/db.ts'
 import { FolderInUse } from '../db/embedded/lock.ts'
 import { keepPosition } from '../db/keep-position.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
@@ -258,7 +259,7 @@ function keepHouse(
       try {
         await domain.removeOld?.()
       } catch (error) {
-        if (!isDatabaseGone(error)) log.error('housekeeping.failed', { stage: domain.name, error })
+        if (!isDatabaseAway(error)) log.error('housekeeping.failed', { stage: domain.name, error })
       }
     }
   }

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { causeOf, isDatabaseAway } from '../causes/causes.ts'
 import { startBackend } from '../testing/backend.ts'
 import { freshDatabase } from '../testing/databases.ts'
-import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlState } from './db.ts'
+import { connect, inTransaction, likePattern, sqlState } from './db.ts'
 
 const backend = await startBackend()
 const { db } = backend.platform
@@ -50,10 +51,10 @@ test('two transactions that lock rows in opposite order both succeed, because a 
 
 test('an error that the database returns is distinguished from an unreachable database', async () => {
   const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
-  expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
+  expect([sqlState(refused), isDatabaseAway(refused)]).toEqual(['42P01', false])
   const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
   const gone = await sql`select 1`.execute(away.db).catch((error: unknown) => error)
-  expect(isDatabaseGone(gone)).toBe(true)
+  expect(isDatabaseAway(gone)).toBe(true)
   await away.close()
 })
 
@@ -65,5 +66,5 @@ test('a pool timeout is distinguished from an unreachable database', async () =>
   const refused = await sql`select 1`.execute(small.db).catch((error: unknown) => error)
   held.release()
   await small.close()
-  expect(isPoolBusy(refused)).toBe(true)
+  expect(causeOf(refused)).toBe('database_silent')
 })

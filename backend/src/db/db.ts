@@ -3,12 +3,16 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Kysely, type LogEvent, PostgresDialect, sql, type Transaction } from 'kysely'
 import {
+  Client,
   type ClientBase,
   type CustomTypesConfig,
+  DatabaseError,
   Pool,
   type PoolClient,
   types as pgTypes,
 } from 'pg'
+import { isDatabaseAway } from '../causes/causes.ts'
+import { CommitUnknown, DatabaseAway, DatabaseSilent, takeClient, typeErrors } from './away.ts'
 import {
   askState,
   beginSession,
@@ -63,8 +67,8 @@ export interface ConnectOptions {
 }
 
 /** The database went back in time. It counts as unavailable until everything is held. */
-class WentBack extends Error {
-  readonly code = '57P03'
+class WentBack extends DatabaseAway {
+  override readonly name = 'WentBack'
 }
 
 /**
@@ -104,12 +108,12 @@ export function connect({
     // Ignores the error event of a checked-out connection that ends between two queries: its next
     // query fails and reports the error.
     client.on('error', () => undefined)
+    if (client instanceof Client) typeErrors(client)
     await client.query(beginSession)
     if (find !== undefined) {
       const { rows } = await client.query<ServerState>(askState)
       const why = unusable(rows[0]!)
-      if (why !== null)
-        throw Object.assign(new Error(`The database ${why}`), { code: readOnlyTransaction })
+      if (why !== null) throw new DatabaseAway(`The database ${why}`)
     }
     await compare(client)
   }
@@ -136,19 +140,12 @@ export function connect({
       .finally(() => (finding = undefined)))
   const connecting = async (): Promise<PoolClient> => {
     try {
-      return await pool.connect()
+      return await takeClient(pool)
     } catch (error) {
-      if (error instanceof Error) unconnected.add(error)
-      if (!find || error instanceof WentBack || isPoolBusy(error) || !isDatabaseGone(error))
-        throw error
+      if (!find || error instanceof WentBack || error instanceof DatabaseSilent) throw error
     }
-    try {
-      await findAgain()
-      return await pool.connect()
-    } catch (error) {
-      if (error instanceof Error) unconnected.add(error)
-      throw error
-    }
+    await findAgain()
+    return takeClient(pool)
   }
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({
@@ -224,80 +221,15 @@ export async function notify(tx: Tx, channel: string, payload: string): Promise<
 
 /** SQLSTATE of an error that the database returned; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined =>
-  error instanceof Error &&
-  'code' in error &&
-  typeof error.code === 'string' &&
-  /^[0-9A-Z]{5}$/.test(error.code)
-    ? error.code
-    : undefined
+  error instanceof DatabaseError ? error.code : undefined
 
 /** Name of the violated constraint, for errors of class 23. */
 export const violatedConstraint = (error: unknown): string | undefined =>
-  sqlState(error)?.startsWith('23') ? (error as { constraint?: string }).constraint : undefined
+  error instanceof DatabaseError && error.code?.startsWith('23') === true
+    ? error.constraint
+    : undefined
 
-/** SQLSTATE read_only_sql_transaction. */
-const readOnlyTransaction = '25006'
 const retryable = new Set(['40001', '40P01'])
-const lostConnection = new Set([
-  '57P01',
-  '57P02',
-  '57P03',
-  '08000',
-  '08001',
-  '08003',
-  '08004',
-  '08006',
-  '53300',
-  readOnlyTransaction,
-])
-const socketErrors = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EACCES',
-  'EHOSTUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-])
-
-/**
- * Whether an error means that the database can't be reached, not that the database refused a query.
- */
-export function isDatabaseGone(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseGone)
-  const code = 'code' in error ? String(error.code) : ''
-  if (lostConnection.has(code)) return true
-  if ('syscall' in error && socketErrors.has(code)) return true
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(
-    error.message,
-  )
-}
-
-/**
- * Errors that occurred while connecting to the database. Only this set distinguishes them from
- * socket errors of connections to machines.
- */
-const unconnected = new WeakSet<Error>()
-
-/**
- * Whether an error only means that the database was unavailable, so that the work is retried later.
- * Safe for errors from any source, whereas `isDatabaseGone` also returns true for refused
- * connections to machines.
- */
-export const lostDatabase = (error: unknown): boolean =>
-  error instanceof Error &&
-  isDatabaseGone(error) &&
-  (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
-
-/**
- * Whether no connection of the pool became free in time: the database is overloaded or has stopped
- * answering.
- */
-export const isPoolBusy = (error: unknown): boolean =>
-  error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
 /**
  * Retries a database call while the database is unavailable. @throws the last error if `signal`
@@ -308,7 +240,7 @@ export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSigna
     try {
       return await act()
     } catch (error) {
-      if (signal.aborted || !isDatabaseGone(error)) throw error
+      if (signal.aborted || !isDatabaseAway(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
@@ -328,13 +260,6 @@ export function atCommit(tx: Tx, act: () => Promise<void>): void {
   if (known) known.push(act)
   else atCommits.set(tx, [act])
 }
-
-/** Errors of commits that the database has not answered. */
-const unanswered = new WeakSet<Error>()
-
-/** Whether a transaction failed while it was committed, so that its change may be stored. */
-export const mayBeStored = (error: unknown): boolean =>
-  error instanceof Error && unanswered.has(error)
 
 /**
  * Runs `change` in one transaction. It runs `change` again after a serialization failure or deadlock,
@@ -358,8 +283,9 @@ export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): 
     } catch (error) {
       if (await outside.wasLong()) continue
       if (retryable.has(sqlState(error) ?? '') && ++failures < 3) continue
-      if (isCommitting && error instanceof Error && isDatabaseGone(error)) unanswered.add(error)
-      throw error
+      throw isCommitting && error instanceof DatabaseAway
+        ? new CommitUnknown('The database was lost during a commit', { cause: error })
+        : error
     }
   }
 }

@@ -7,6 +7,7 @@ import { connect as connectTcp } from 'node:net'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
+import { DatabaseAway, typedError } from './away.ts'
 import {
   askState,
   clientConfig,
@@ -21,7 +22,7 @@ import { sentenceOf } from './sentence.ts'
 import type { DatabaseHost, DatabaseUrl } from './url.ts'
 
 /** No host can be used. The message has a reason for each. `cause`: the error of the first. */
-export class NoServer extends Error {
+export class NoServer extends DatabaseAway {
   override readonly name = 'NoServer'
   /** Every host was reached, and is a standby or read-only. */
   readonly isReadOnly: boolean
@@ -76,14 +77,23 @@ const isRefused = (error: unknown): boolean =>
     ('code' in error && error.code === '28000'))
 
 async function ask(connection: Connection): Promise<void> {
-  const client = new Client(clientConfig(connection))
+  // The limit of the driver has no type.
+  const client = new Client({ ...clientConfig(connection), connectionTimeoutMillis: 0 })
   client.on('error', () => undefined)
+  const limit = setTimeout(
+    () =>
+      client.connection.stream.destroy(new DatabaseAway(`no answer within ${connectMs / 1_000} s`)),
+    connectMs,
+  )
   try {
     await client.connect()
     const { rows } = await client.query<ServerState>(askState)
     const why = unusable(rows[0]!)
     if (why !== null) throw new ReadOnlyServer(why)
+  } catch (error) {
+    throw typedError(client, error)
   } finally {
+    clearTimeout(limit)
     await client.end().catch(() => undefined)
   }
 }

@@ -3,8 +3,9 @@
  * database is compared with it once a minute, and after the listener has reconnected; new
  * connections of the pool are compared as well.
  */
+import { isDatabaseAway } from '../causes/causes.ts'
 import type { Log } from '../log.ts'
-import { type Database, isDatabaseGone } from './db.ts'
+import { type Database } from './db.ts'
 import type { Listener } from './listen.ts'
 import { type Position, type positionFile } from './position.ts'
 
@@ -38,7 +39,7 @@ export function keepPosition({
       file.write(position)
       kept = position
     } catch (error) {
-      if (!isDatabaseGone(error)) log.error('database.position_failed', { error })
+      if (!isDatabaseAway(error)) log.error('database.position_failed', { error })
     }
   }
   const soon = () => {

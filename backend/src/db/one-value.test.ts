@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
+import { isDatabaseAway } from '../causes/causes.ts'
 import { freshDatabase } from '../testing/databases.ts'
-import { connect, isDatabaseGone, sqlState } from './db.ts'
+import { connect, sqlState } from './db.ts'
 import { oneValue, valueStatement } from './one-value.ts'
 
 test('a statement for one value is prepared once per connection, its errors reach the caller, and the next statement works', async () => {
@@ -18,9 +19,9 @@ test('a statement for one value is prepared once per connection, its errors reac
     ["select substring('a' from 1 for (select -1))", '22011'],
   ] as const) {
     const refused = await ask(text)
-    expect([sqlState(refused), isDatabaseGone(refused)]).toEqual([code, false])
+    expect([sqlState(refused), isDatabaseAway(refused)]).toEqual([code, false])
   }
-  expect(isDatabaseGone(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(
+  expect(isDatabaseAway(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(
     true,
   )
   expect(await oneValue(pool, count)).toBe('ü1')

@@ -5,6 +5,7 @@
  */
 import type { Connection, Pool, PoolClient, Submittable } from 'pg'
 import { serialize } from 'pg-protocol'
+import { takeClient, typedError } from './away.ts'
 
 interface Statement {
   readonly name: string
@@ -68,12 +69,12 @@ class OneValue implements Submittable {
 }
 
 export async function oneValue(pool: Pool, statement: Statement): Promise<string> {
-  const client: PoolClient = await pool.connect()
+  const client: PoolClient = await takeClient(pool)
   return new Promise((resolve, reject) => {
     client.query(
       new OneValue(statement, (error, value) => {
         client.release(error)
-        if (error) reject(error)
+        if (error) reject(typedError(client, error))
         else resolve(value)
       }),
     )

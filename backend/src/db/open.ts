@@ -6,13 +6,14 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDatabaseAway } from '../causes/causes.ts'
 import type { Config } from '../config.ts'
 import { holdsOne, makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../machine.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { type Connection, placeOf } from './connection.ts'
-import { connect, type ConnectOptions, isDatabaseGone } from './db.ts'
+import { connect, type ConnectOptions } from './db.ts'
 import { type Account, canEnter, databaseAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { listenIn } from './embedded/elsewhere.ts'
@@ -187,7 +188,7 @@ async function answering(
     } catch (error) {
       const reason = sentenceOf(error)
       const mayChange =
-        error instanceof NoServer && (error.isReadOnly || isDatabaseGone(error.cause))
+        error instanceof NoServer && (error.isReadOnly || isDatabaseAway(error.cause))
       if (!mayChange || performance.now() > until || stopAsked()) throw cannotUse(url, error)
       if (!told) log.warn('database.awaited', { reason })
       told = true

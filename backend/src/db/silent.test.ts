@@ -2,10 +2,11 @@
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { isDatabaseAway } from '../causes/causes.ts'
 import { silent } from '../log.ts'
 import { freshDatabase } from '../testing/databases.ts'
 import { whenOver } from '../testing/ending.ts'
-import { connect, isDatabaseGone } from './db.ts'
+import { connect } from './db.ts'
 import { listener } from './listen.ts'
 
 /** Passes connections on to the tests' server until it is told to hold their bytes back. */
@@ -60,7 +61,7 @@ test('connections on which the server is silent are given up, their queries fail
   await expect.poll(() => sql`select 1`.execute(database.db)).toBeDefined()
   hold(true)
   const hanging = sql`select 1`.execute(database.db).catch((error: unknown) => error)
-  expect(isDatabaseGone(await hanging)).toBe(true)
+  expect(isDatabaseAway(await hanging)).toBe(true)
   const before = heard
   hold(false)
   // It listens again, and has told its listeners that they may have missed something.

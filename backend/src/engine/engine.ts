@@ -11,7 +11,9 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { type Db, inTransaction, lostDatabase, type Tx, untilDatabase } from '../db/db.ts'
+import { isDatabaseAway } from '../causes/causes.ts'
+import { Told } from '../causes/told.ts'
+import { type Db, inTransaction, type Tx, untilDatabase } from '../db/db.ts'
 import type { Log } from '../log.ts'
 import { inSpan, type Span } from '../tracing/tracing.ts'
 import { halt, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
@@ -29,7 +31,7 @@ interface Parts extends JobParts {
   readonly owner: string
 }
 
-class TooLong extends Error {
+class TooLong extends Told {
   override readonly name = 'TooLong'
   constructor(deadlineMs: number) {
     super(`Took longer than ${deadlineMs / 1000} s; Steelyard tries again`)
@@ -312,7 +314,7 @@ export class Engine {
       } else if (shutdown.aborted) {
         // A shutdown is not a failure: the next process continues at once.
         againMs = 0
-      } else if (lostDatabase(error)) {
+      } else if (isDatabaseAway(error)) {
         log.debug('run.broken_off', { queue, key, error })
         againMs = afterLossMs
       } else {

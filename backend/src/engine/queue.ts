@@ -9,7 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { isDatabaseGone } from '../db/db.ts'
+import { isDatabaseAway } from '../causes/causes.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
 import { freed } from './crashes.ts'
@@ -135,7 +135,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
         }
         wakeIn(await claim())
       } catch (error) {
-        if (!isDatabaseGone(error)) log.error('queue.claim_failed', { error })
+        if (!isDatabaseAway(error)) log.error('queue.claim_failed', { error })
       }
       await slept
     }
@@ -172,7 +172,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     while (!shutdown.signal.aborted) {
       await pause(beatMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
       await beat().catch(
-        (error: unknown) => isDatabaseGone(error) || log.error('engine.beat_failed', { error }),
+        (error: unknown) => isDatabaseAway(error) || log.error('engine.beat_failed', { error }),
       )
     }
   }

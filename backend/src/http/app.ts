@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Figures } from '#contract/metrics/metrics.ts'
-import { isDatabaseGone } from '../db/db.ts'
+import { isDatabaseAway } from '../causes/causes.ts'
 import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseAmbiguous, refuseMalformed } from './malformed.ts'
@@ -200,7 +200,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     try {
       app.streams.endOf(await parts.lapsed(callers))
     } catch (error) {
-      if (!isDatabaseGone(error)) log.error('streams.check_failed', { error })
+      if (!isDatabaseAway(error)) log.error('streams.check_failed', { error })
     }
   }
   const closing: NodeJS.Timeout[] = []

@@ -3,6 +3,7 @@ import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { startBackend } from '../testing/backend.ts'
+import { DatabaseSilent } from '../db/away.ts'
 import { asProblem } from './errors.ts'
 
 const answered = (code: string) =>
@@ -17,7 +18,7 @@ test('a full disk of the database is reported as a full disk, not as overload', 
 })
 
 test('a pool without a free connection is not reported as an unreachable database', () => {
-  expect(asProblem(new Error('timeout exceeded when trying to connect'), () => 0)).toMatchObject({
+  expect(asProblem(new DatabaseSilent('late'), () => 0)).toMatchObject({
     code: 'unavailable',
     message: 'The database did not answer in time. Please try again.',
   })

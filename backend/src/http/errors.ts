@@ -9,7 +9,7 @@ import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/error
 import type { Verdict } from '#contract/rule.ts'
 import { isGeneral } from '#contract/sentences.ts'
 import { canLose, type ServerLoss } from '#contract/servers/losses.ts'
-import { isDatabaseGone, isPoolBusy, mayBeStored, sqlState } from '../db/db.ts'
+import { type Cause, causeOf } from '../causes/causes.ts'
 import type { Log } from '../log.ts'
 
 /**
@@ -77,50 +77,38 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
-/** SQLSTATE disk_full. It is logged for the operator. */
-const diskFull = '53100'
+/**
+ * What the causes that a caller can wait out are told as. `peer_silent` is an error that no use-case
+ * has turned into a sentence of its own.
+ */
+const unavailable: Partial<Record<Cause, string>> = {
+  database_away: 'The database cannot be reached. Nothing was changed; please try again.',
+  database_silent: 'The database did not answer in time. Please try again.',
+  database_unsure:
+    'The database was lost while the change was stored, so it may be done. Look before you try again.',
+  database_busy: 'The database is too busy. Please try again.',
+  database_full:
+    'The disk of the database is full. Nothing was changed; make room on it, then try again.',
+  peer_silent: 'The other side did not answer. Please try again.',
+}
 
 /** Converts an error to a Problem; undefined for internal errors. */
 export function asProblem(error: unknown, random: () => number): Problem | undefined {
   if (error instanceof Problem) return error
-  if (isPoolBusy(error))
-    return new Problem(
-      'unavailable',
-      'The database did not answer in time. Please try again.',
-      undefined,
-      retryAfter(random),
-    )
-  if (mayBeStored(error))
-    return new Problem(
-      'unavailable',
-      'The database was lost while the change was stored, so it may be done. Look before you try again.',
-      undefined,
-      retryAfter(random),
-    )
-  if (isDatabaseGone(error))
-    return new Problem(
-      'unavailable',
-      'The database cannot be reached. Nothing was changed; please try again.',
-      undefined,
-      retryAfter(random),
-    )
-  const state = sqlState(error)
-  if (state === diskFull)
-    return new Problem(
-      'unavailable',
-      'The disk of the database is full. Nothing was changed; make room on it, then try again.',
-    )
-  // Out of memory or connections, a statement timeout, a lock timeout.
-  if (state?.startsWith('53') || state === '57014' || state === '55P03')
-    return new Problem(
-      'unavailable',
-      'The database is too busy. Please try again.',
-      undefined,
-      retryAfter(random),
-    )
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const known = frameworkProblems[code]
-  return known && new Problem(known[0], known[1])
+  if (known) return new Problem(known[0], known[1])
+  const cause = causeOf(error)
+  const sentence = unavailable[cause]
+  return sentence === undefined
+    ? undefined
+    : new Problem(
+        'unavailable',
+        sentence,
+        undefined,
+        // Nobody makes room on a disk within seconds, and nobody has looked within seconds.
+        cause === 'database_full' || cause === 'database_unsure' ? undefined : retryAfter(random),
+      )
 }
 
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
@@ -130,14 +118,15 @@ export function errorHandler({ log, random }: { log: Log; random: () => number }
     if (request.raw.destroyed && !request.raw.complete)
       return sendProblem(request, reply, new Problem('bad_request', 'The request is incomplete'))
     const problem = asProblem(error, random)
-    if (!problem)
+    const cause = causeOf(error)
+    if (!problem || cause === 'peer_silent')
       log.error('request.failed', {
         request_id: request.id,
         method: request.method,
         path: request.routeOptions.url ?? '',
         error,
       })
-    else if (sqlState(error) === diskFull)
+    else if (cause === 'database_full')
       log.error('database.full', { request_id: request.id, error })
     sendProblem(
       request,

@@ -10,12 +10,18 @@ import { Problem } from '#contract/errors.ts'
 import type { Figures } from '#contract/metrics/metrics.ts'
 import type { Answer } from '#contract/operation.ts'
 import { installationGet } from '#contract/users.ts'
+import { type Cause, causeOf, isDatabaseAway } from '../causes/causes.ts'
 import type { Config } from '../config.ts'
-import { type Db, isDatabaseGone, isPoolBusy } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import { isLoopback } from '../network.ts'
 import type { Platform } from '../platform.ts'
 import { measureRequests, metricsText } from './metrics.ts'
 import { serve } from './serve.ts'
+
+const reasons: Partial<Record<Cause, string>> = {
+  database_away: 'The database cannot be reached',
+  database_silent: 'The database did not answer in time',
+}
 
 /** Checks whether the database answers now, with the reason if it doesn't. */
 async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: string }> {
@@ -23,13 +29,7 @@ async function readiness(db: Db): Promise<{ ok: true } | { ok: false; reason: st
     await db.selectFrom('publication').select('last_event').execute()
     return { ok: true }
   } catch (error) {
-    if (isPoolBusy(error)) return { ok: false, reason: 'The database did not answer in time' }
-    return {
-      ok: false,
-      reason: isDatabaseGone(error)
-        ? 'The database cannot be reached'
-        : 'The database answers with an error',
-    }
+    return { ok: false, reason: reasons[causeOf(error)] ?? 'The database answers with an error' }
   }
 }
 
@@ -84,7 +84,7 @@ async function ownFigures(
       },
     }
   } catch (error) {
-    if (!isDatabaseGone(error)) throw error
+    if (!isDatabaseAway(error)) throw error
     return { isDatabaseUp: false, figures: { ...process, steelyard_database_up: only(0) } }
   }
 }

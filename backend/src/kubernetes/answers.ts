@@ -1,3 +1,5 @@
+import { Told } from '../causes/told.ts'
+
 /** An error response (`Status`) is far shorter; only the beginning of a longer one is read. */
 const longestStatus = 16 * 1024
 
@@ -5,10 +7,11 @@ const longestStatus = 16 * 1024
  * `message` is part of a sentence for users; `status` is the HTTP status, undefined without a
  * response.
  */
-export class KubernetesError extends Error {
+export class KubernetesError extends Told {
   readonly status: number | undefined
   constructor(message: string, status?: number) {
-    super(message)
+    const hasAnswered = status !== undefined && status !== 429 && status < 500
+    super(message, { meaning: hasAnswered ? 'peer_refused' : 'peer_silent' })
     this.name = 'KubernetesError'
     this.status = status
   }

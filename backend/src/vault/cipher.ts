@@ -3,8 +3,9 @@
  * text is stored. Format: nonce (12) | tag (16) | text
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { Told } from '../causes/told.ts'
 
-export class SealBroken extends Error {
+export class SealBroken extends Told {
   override readonly name = 'SealBroken'
 }
 

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
+import { Told } from '../causes/told.ts'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
 import { whyRefused } from '../refusal.ts'
 import { decrypt, encrypt, overheadBytes, SealBroken } from './cipher.ts'
@@ -33,7 +34,7 @@ const textContext = ({ table, column, owner }: Place, version: number) =>
   `${table}|${column}|${owner}|${version}`
 
 /** An escrow file can't be written. The message names the file, the reason, and what to do. */
-class EscrowRefused extends Error {
+class EscrowRefused extends Told {
   override readonly name = 'EscrowRefused'
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { snapshotVerify } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
-import { serverAdd, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { serverAdd, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { authorizeRefresh } from '#contract/sessions.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
@@ -174,6 +174,25 @@ describe('requests', () => {
     expect(new Set(keys).size).toBe(1)
     expect((await cli.run('server add 10.0.0.1 --idempotency-key once')).exit).toBe(0)
     expect(api.callsOf(serverAdd).at(-1)!.headers['idempotency-key']).toBe('once')
+  })
+
+  test('a write without a key is repeated if it was answered that the database is away', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.on(serverUpdate, () => {
+      if (api.callsOf(serverUpdate).length === 1)
+        throw new Problem('unavailable', 'The database is away', undefined, 1)
+      return aServer()
+    })
+    api.on(serverGet, () => aServer())
+    expect((await cli.run(`server rename ${id(1)} rack-1`)).exit).toBe(0)
+    expect(api.callsOf(serverUpdate)).toHaveLength(2)
+    // Such an answer says that the change may be stored.
+    api.on(serverUpdate, () => {
+      throw new Problem('unavailable', 'It may be done. Look before you try again', undefined, 20)
+    })
+    expect((await cli.run(`server rename ${id(1)} rack-1`)).err).toContain('It may be done')
+    expect(api.callsOf(serverUpdate)).toHaveLength(3)
   })
 
   test('a write without a key is not retried', async () => {

@@ -215,7 +215,9 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
             ? answer.headers.getSetCookie().find(isDevice)
             : undefined
         if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
-        const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
+        // A call that was answered 503 with a short `Retry-After` has changed nothing.
+        const mayRepeat = repeatable || (answer.status === 503 && operation.name !== authorize.name)
+        const waitMs = mayRepeat ? waitBeforeRepeat(answer, attempt) : null
         if (waitMs === null) return { status: answer.status, text }
         await terminal.sleep(waitMs, signal)
       } catch (e) {

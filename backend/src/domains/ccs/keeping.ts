@@ -4,7 +4,8 @@
  * wake-up got lost, for example because the machine's clock was set back after the wake-up was
  * stored.
  */
-import { inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import type { CommittableServer } from '../servers/api.ts'
@@ -99,7 +100,7 @@ export function keeping(parts: CcParts) {
     look,
     start: async (): Promise<void> => {
       const onError = (error: unknown) =>
-        log[isDatabaseGone(error) ? 'debug' : 'error']('commitments.look_failed', { error })
+        log[isDatabaseAway(error) ? 'debug' : 'error']('commitments.look_failed', { error })
       timer = setInterval(() => void look().catch(onError), lookEveryMs).unref()
     },
     stop: async (): Promise<void> => clearInterval(timer),

@@ -2,9 +2,9 @@
  * The live stream: published events in the order of their numbers. Each reader gets only the events
  * that it may read.
  */
-import { isDatabaseGone } from '../../db/db.ts'
 import { Problem } from '#contract/errors.ts'
 import { eventStream, heartbeatMs } from '#contract/events.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { serveStream, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
@@ -109,7 +109,7 @@ export function events({
         log.info('database.answers', { duration_ms: clock.monotonic() - goneSince })
       goneSince = undefined
     } catch (error) {
-      if (!isDatabaseGone(error)) log.error('events.read_failed', { error })
+      if (!isDatabaseAway(error)) log.error('events.read_failed', { error })
       else if (goneSince === undefined)
         log.error('database.silent', {
           reason: error instanceof Error ? error.message : String(error),

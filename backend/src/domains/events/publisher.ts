@@ -4,7 +4,8 @@
  * out of order, and a resuming reader would miss late events with smaller numbers.
  */
 import type { Insertable } from 'kysely'
-import { inTransaction, isDatabaseGone, notify, tryLock, type Tx } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
+import { inTransaction, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
@@ -164,7 +165,7 @@ export function publisher({
         await publish()
         await logHead()
       } catch (error) {
-        if (!isDatabaseGone(error)) log.error('publisher.failed', { error })
+        if (!isDatabaseAway(error)) log.error('publisher.failed', { error })
       }
       await woken
     }

@@ -22,7 +22,8 @@ import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { permits } from '#contract/permissions.ts'
-import { type Db, inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
@@ -197,7 +198,7 @@ export function findings(parts: FindingParts): Findings & Domain {
     while (!shutdown.signal.aborted) {
       isWoken = false
       await judge().catch((error: unknown) =>
-        log[isDatabaseGone(error) ? 'debug' : 'error']('findings.judging_failed', { error }),
+        log[isDatabaseAway(error) ? 'debug' : 'error']('findings.judging_failed', { error }),
       )
       await pause().catch(() => undefined)
     }

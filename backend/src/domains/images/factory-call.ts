@@ -7,6 +7,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
+import { Told } from '../../causes/told.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
 import type { Reader } from '../../reading/reader.ts'
@@ -17,11 +18,11 @@ import { withoutTokens } from '../joining/api.ts'
  * `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory
  * answered that it refuses the request.
  */
-export class FactoryError extends Error {
+export class FactoryError extends Told {
   override readonly name = 'FactoryError'
   readonly kind: 'unreachable' | 'refused'
   constructor(kind: FactoryError['kind'], sentence: string) {
-    super(sentence)
+    super(sentence, { meaning: kind === 'unreachable' ? 'peer_silent' : 'peer_refused' })
     this.kind = kind
   }
 }

@@ -7,7 +7,8 @@
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { isSharedSerial } from '#contract/servers/identity.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { isDatabaseGone, type Tx } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
+import { type Tx } from '../../db/db.ts'
 import { type Fence, FenceLost, type Job, oneByOne, type Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
@@ -285,7 +286,7 @@ export function arriving(
     arrival: store.Waiting,
     error: unknown,
   ): Promise<void> => {
-    if (job.signal.aborted || error instanceof FenceLost || isDatabaseGone(error)) throw error
+    if (job.signal.aborted || error instanceof FenceLost || isDatabaseAway(error)) throw error
     log.error('join.stumbled', { ip: arrival.address, error })
     await wait(
       write,

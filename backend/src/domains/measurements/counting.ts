@@ -1,6 +1,6 @@
 /** Counts servers and compute units by what they are used for, once a minute. */
 import { minuteMs } from '#contract/measurements/measurements.ts'
-import { isDatabaseGone } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
 import type { Platform } from '../../platform.ts'
 import type { Servers } from '../servers/api.ts'
 import { allServers, figuresOf } from './series.ts'
@@ -25,7 +25,7 @@ export function counting({ db, clock, log, servers }: Parts) {
     while (!shutdown.signal.aborted) {
       // A lost minute is a gap in a chart.
       await count().catch((error: unknown) =>
-        log[isDatabaseGone(error) ? 'debug' : 'error']('measurements.counting_failed', { error }),
+        log[isDatabaseAway(error) ? 'debug' : 'error']('measurements.counting_failed', { error }),
       )
       const untilNext = minuteMs - (clock.now() % minuteMs)
       await clock.sleep(untilNext, shutdown.signal).catch(() => undefined)

@@ -3,9 +3,9 @@
  * Parts that fail for a reason of their own are null, so that the others are still shown.
  */
 import { mostOperations, type Overview, overviewGet } from '#contract/overview.ts'
+import { isDatabaseTrouble } from '../../causes/causes.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import { isDatabaseGone, isPoolBusy } from '../../db/db.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Alerts } from '../alerts/api.ts'
@@ -77,7 +77,7 @@ export const overview = ({
       const part = <T>(name: string, read: Promise<T>): Promise<T | null> =>
         read.catch((error: unknown) => {
           // Then no part can be read, and the whole call fails with the right answer.
-          if (isDatabaseGone(error) || isPoolBusy(error)) throw error
+          if (isDatabaseTrouble(error)) throw error
           log.error('overview.part_failed', { key: name, error })
           return null
         })

@@ -22,7 +22,8 @@ import {
 } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { talosconfig } from '#talos/access/access.ts'
-import { inTransaction, isDatabaseGone } from '../../db/db.ts'
+import { isDatabaseAway } from '../../causes/causes.ts'
+import { inTransaction } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve, Serialised, serveStream } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
@@ -153,7 +154,7 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
   let running: Promise<unknown> | undefined
   // A lost database is logged once elsewhere, not again for each contact that couldn't be written.
   const onError = (error: unknown) =>
-    log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
+    log[isDatabaseAway(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const kept = keptCredentials(clusters, clock)
   const events = eventKeeper(parts)

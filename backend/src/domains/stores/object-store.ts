@@ -1,4 +1,5 @@
 /** The interface of all kinds of stores, and their errors. */
+import type { ToldOptions } from '../../causes/told.ts'
 import { Refusal } from '../../refusal.ts'
 
 /**
@@ -8,8 +9,8 @@ import { Refusal } from '../../refusal.ts'
 export class StoreError extends Refusal {
   override readonly name = 'StoreError'
   readonly kind: 'failed' | 'missing'
-  constructor(message: string, options: ErrorOptions & { kind?: StoreError['kind'] } = {}) {
-    super(message, options)
+  constructor(message: string, options: ToldOptions & { kind?: StoreError['kind'] } = {}) {
+    super(message, { meaning: 'peer_refused', ...options })
     this.kind = options.kind ?? 'failed'
   }
 }

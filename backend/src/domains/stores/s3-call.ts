@@ -57,7 +57,11 @@ const passing = new Set([
 ])
 
 /** Whether the call may succeed if it is repeated. */
-class Passing extends StoreError {}
+class Passing extends StoreError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, { meaning: 'peer_silent', ...options })
+  }
+}
 
 const tagged = (xml: string, tag: string): string | undefined =>
   new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]

@@ -145,6 +145,7 @@ test('a store whose commit was not answered keeps its marker file', async () => 
     const asked = query.apply(this, given)
     return given[0] === 'commit'
       ? Promise.resolve(asked).then(() => {
+          this.connection.stream.destroy()
           throw new Error('Connection terminated unexpectedly')
         })
       : asked

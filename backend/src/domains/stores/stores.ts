@@ -21,7 +21,8 @@ import {
   storeTest,
   storeUpdate,
 } from '#contract/storage/stores.ts'
-import { type Db, inTransaction, mayBeStored, type Tx, violatedConstraint } from '../../db/db.ts'
+import { causeOf } from '../../causes/causes.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -193,7 +194,7 @@ export function stores({
         })
       } catch (error) {
         // If the commit was not answered, the store may exist, and needs its marker file.
-        if (isClaimed && !mayBeStored(error)) await disclaimFolder(folder!, id)
+        if (isClaimed && causeOf(error) !== 'database_unsure') await disclaimFolder(folder!, id)
         throw takenOr(error)
       }
     },

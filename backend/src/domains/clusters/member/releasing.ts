@@ -3,6 +3,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
+import { isDatabaseAway } from '../../../causes/causes.ts'
 import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
@@ -98,7 +99,8 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
     if (gone.length > 0)
       change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} missing and could not be wiped`
   } catch (error) {
-    if (job.signal.aborted) throw error
+    // A lost database says nothing about the server.
+    if (job.signal.aborted || isDatabaseAway(error)) throw error
     if (error instanceof Overtaken) return unsent(turn)
     const reason = `The reset of ${m.name} is not confirmed: ${error instanceof Error ? error.message : String(error)}`
     // After a lost connection it is unknown whether the server received the reset.
