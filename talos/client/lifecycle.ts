@@ -46,6 +46,7 @@ const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace
  */
 const bootIdFile = '/proc/sys/kernel/random/boot_id'
 const mostBootIdBytes = 256
+export const isBootId = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id)
 
 /** Number of the installer's last lines that are kept; a failure ends with about thirty lines. */
 const mostSaid = 100
@@ -219,8 +220,7 @@ export function lifecycleCalls(connection: CallContext) {
         if (read.length > mostBootIdBytes) break
       }
       const id = read.trim()
-      if (!/^[0-9a-f-]{36}$/.test(id))
-        throw new TalosError('invalid_data', 'server sent invalid data (boot id)')
+      if (!isBootId(id)) throw new TalosError('invalid_data', 'server sent invalid data (boot id)')
       return id
     },
 

@@ -96,6 +96,8 @@ export const resources = {
     'MachineStatuses.runtime.talos.dev',
     runtime.MachineStatusSpecSchema,
   ),
+  /** id `boot-id`, since Talos 1.14 */
+  bootId: kind('runtime', 'BootIDs.runtime.talos.dev', runtime.BootIDSpecSchema),
   /** id `version` */
   version: kind('runtime', 'Versions.runtime.talos.dev', runtime.VersionSpecSchema),
   /** id `securitystate` */

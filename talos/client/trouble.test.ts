@@ -82,6 +82,35 @@ test('a failed installation while Talos 1.14 boots is reported, until the instal
   expect(troubleIn([...log, begin, again].join('\n')).reason).toBeNull()
 })
 
+test('what the boot does after a failed installation of Talos 1.14 does not hide it, and neither does the reset that follows', () => {
+  const controller =
+    '"component": "controller-runtime", "controller": "runtime.UnattendedInstallController"'
+  const log = [
+    '[talos] install sequence: 0 phase(s)',
+    '[talos] boot sequence: 8 phase(s)',
+    `[talos] installing Talos {${controller}, "disk": "/dev/sda", "image": "x:v1"}`,
+    'running Talos installer v1.14.1',
+    'created META (0FC63DAF-8483-4772-8E79-3D69D8477DE4)',
+    'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.',
+    'grub-install: error: cannot write.',
+    `[talos] controller failed {${controller}, "error": "failed to run installer: task \\"upgrade\\" failed: exit code 1"}`,
+  ].map((said) => kernel(said))
+  const more = [
+    '[talos] phase ephemeral (6/8): done, 1s',
+    '[talos] boot sequence: done, 3s',
+    '[talos] reset sequence: 9 phase(s)',
+    '[talos] task leave (1/1): failed: etcd is not running',
+    '[talos] phase cleanup (1/9): done, 1s',
+  ].map((said) => kernel(said))
+  const cause =
+    'task "upgrade" failed: exit code 1: failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform. grub-install: error: cannot write'
+  expect(troubleIn(log.join('\n'))).toMatchObject({ reason: cause, installFailure: cause })
+  for (let i = 1; i <= more.length; i++)
+    expect(troubleIn([...log, ...more.slice(0, i)].join('\n')).installFailure).toBe(cause)
+  const installed = kernel(`[talos] install successful {${controller}}`)
+  expect(troubleIn([...log, installed].join('\n')).installFailure).toBeNull()
+})
+
 const grub =
   'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.'
 const usage = [
@@ -239,6 +268,7 @@ test("log lines about API calls are never shown and never a reason, even in mach
   )
   expect(found).toEqual({
     reason: 'no disks matched the expression: x\ufffd[2J',
+    installFailure: null,
     isInstallSkipped: false,
     last: 'task install (1/1): failed: no disks matched the expression: x\ufffd[2J',
     restartPhase: null,

@@ -105,7 +105,10 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
     raw.filter(({ said }) => !ofACall.test(said)),
     ({ said, isOfKernel }) => (isOfKernel || said.startsWith('[talos] ') ? null : said),
   ).filter((line) => line.raw.trim() !== '')
-  const reason = toldInLog(raw) ?? failedVolume(raw) ?? toldInEvents(events)
+  const told = toldInLog(raw)
+  const reason = told.reason ?? failedVolume(raw) ?? toldInEvents(events)
+  const cut = (said: string | null): string | null =>
+    said === null ? null : withoutPeriod(messageText(said, 1_000).trim())
   const isInstallSkipped = lines.some(({ said }) => said === '[talos] install sequence: 0 phase(s)')
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(isOfStep)?.said.replace(/^\[talos\] /, '')
@@ -114,12 +117,17 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
      * Why the machine fails, in the words of its log or events, without a period at the end; null
      * if nothing fails in this boot.
      */
-    reason: reason === null ? null : withoutPeriod(messageText(reason, 1_000).trim()),
+    reason: cut(reason),
     /**
      * Whether Talos skipped the installation in this boot, because it found META on a disk
      * (`v1alpha1_sequencer.go`, Install: a sequence without phases).
      */
     isInstallSkipped,
+    /**
+     * Why the last installation that Talos 1.14 has carried out while it boots has failed; null if
+     * none has failed, or the next one has succeeded. What else the boot does changes nothing.
+     */
+    installFailure: cut(told.unattended),
     /** The last message of Talos or the installer about the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
     /**
@@ -174,6 +182,9 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
     .map(({ line, times }) => (times === 1 ? line : `${line} (${times} times)`))
 }
 
+/** Sequences whose own failures are no cause, and that end the tasks of another one. */
+const restarts: ReadonlySet<string> = new Set(['reboot', 'reset', 'shutdown'])
+
 /**
  * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …`
  * (`v1alpha1_controller.go`), `retrying error: …` once for each distinct error (go-retry),
@@ -183,15 +194,19 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
  * separate program (`internal/pkg/install/install.go`). A restart ends the tasks of the sequence
  * that it takes over from (`context canceled`), and its own tasks may fail: both are no reasons.
  */
-function toldInLog(lines: readonly Line[]): string | null {
+function toldInLog(lines: readonly Line[]): {
+  reason: string | null
+  unattended: string | null
+} {
   let reason: string | null = null
+  let lastUnattended: string | null = null
   let isOfPull = false
   let isRestart = false
   let installer: string[] = []
   for (const { said, isOfKernel } of lines) {
     if (ofACall.test(said)) continue
     const sequence = /^\[talos\] (\w+) sequence: \d+ phase/.exec(said)?.[1]
-    if (sequence !== undefined) isRestart = sequence === 'reboot' || sequence === 'shutdown'
+    if (sequence !== undefined) isRestart = restarts.has(sequence)
     const failed = /^\[talos\] task [\w-]+ \(\d+\/\d+\): failed: (.+)$/.exec(said)?.[1]
     const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(
       said,
@@ -201,6 +216,8 @@ function toldInLog(lines: readonly Line[]): string | null {
     const told = failed ?? unattended ?? retried
     if (told !== undefined && (isRestart || /\bcontext canceled$/.test(told))) continue
     const ended = failed ?? unattended
+    if (said.startsWith('[talos] install successful {')) lastUnattended = null
+    if (unattended !== undefined) lastUnattended = withInstaller(unattended, installer)
     if (ended !== undefined) reason = withInstaller(ended, installer)
     else if (retried !== undefined) [reason, isOfPull] = [retried, true]
     else if (fetched !== undefined)
@@ -223,7 +240,7 @@ function toldInLog(lines: readonly Line[]): string | null {
       if (said.startsWith('running Talos installer')) reason = null
     }
   }
-  return reason
+  return { reason, unattended: lastUnattended }
 }
 
 /**
@@ -254,7 +271,7 @@ function failedVolume(lines: readonly Line[]): string | null {
   let isRestart = false
   for (const { said } of lines) {
     const sequence = /^\[talos\] (\w+) sequence: \d+ phase/.exec(said)?.[1]
-    if (sequence !== undefined) isRestart = sequence === 'reboot' || sequence === 'shutdown'
+    if (sequence !== undefined) isRestart = restarts.has(sequence)
     const [, volume = '', phase, error = ''] = volumeStatus.exec(said) ?? []
     if (!neededVolumes.has(volume)) continue
     if (phase !== 'failed') failed.delete(volume)
@@ -268,8 +285,18 @@ function failedVolume(lines: readonly Line[]): string | null {
 function withInstaller(failed: string, said: readonly string[]): string {
   if (!/failed: exit code \d+$/.test(failed)) return failed
   const error =
-    installerError(said) ?? withoutUsage(said, (line) => line).findLast((line) => line !== '')
+    installerError(said) ?? lastError(withoutUsage(said, (line) => line).filter((l) => l !== ''))
   return error === undefined ? failed : `${failed}: ${error}`
+}
+
+/**
+ * The error at the end of an installer's output without a prefix, as since Talos 1.14: from the last
+ * line that begins as the errors of Talos do, because an error may have several lines; otherwise the
+ * last line.
+ */
+function lastError(lines: readonly string[]): string | undefined {
+  const at = lines.findLastIndex((line) => line.startsWith('failed to '))
+  return at < 0 ? lines.at(-1) : lines.slice(at).join(' ')
 }
 
 /**
@@ -305,8 +332,7 @@ function toldInEvents(events: readonly TalosEvent[]): string | null {
       event.error !== '' &&
       !event.error.startsWith('sequence not started') &&
       !/\bcontext canceled$/.test(event.error)
-    if (isFailure && event.sequence !== 'reboot' && event.sequence !== 'shutdown')
-      sequence = event.error
+    if (isFailure && !restarts.has(event.sequence)) sequence = event.error
     if (event.kind === 'config_error') config = event.error
     if (event.kind === 'machine_status' && event.stage === 'maintenance') config = null
     if (event.kind !== 'service') continue

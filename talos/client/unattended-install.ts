@@ -4,6 +4,7 @@ import type { TalosClient } from './client.ts'
 import { TalosError } from './errors.ts'
 import { resources } from './resources.ts'
 import type { Resource } from './state.ts'
+import { isBootId } from './lifecycle.ts'
 import { messageText } from './text.ts'
 
 const phases = {
@@ -41,6 +42,24 @@ export async function readUnattendedInstall(
   try {
     const found = await client.get(resources.unattendedInstall, 'unattended-install', options)
     return found === undefined ? null : unattendedInstallOf(found)
+  } catch (error) {
+    // A type that Talos doesn't register (`internal/app/resources/access.go`).
+    if (error instanceof TalosError && error.kind === 'permission_denied') return null
+    throw error
+  }
+}
+
+/**
+ * The id of the machine's current boot, which can be read before the machine is configured; null
+ * before Talos 1.14 (`controllers/runtime/boot_id.go`). @throws TalosError
+ */
+export async function readBootId(
+  client: TalosClient,
+  options: CallOptions = {},
+): Promise<string | null> {
+  try {
+    const id = (await client.get(resources.bootId, 'boot-id', options))?.spec.bootId ?? ''
+    return isBootId(id) ? id : null
   } catch (error) {
     // A type that Talos doesn't register (`internal/app/resources/access.go`).
     if (error instanceof TalosError && error.kind === 'permission_denied') return null

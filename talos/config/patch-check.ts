@@ -59,6 +59,7 @@ const forbiddenPaths: ReadonlyMap<string, string> = new Map([
  */
 const forbiddenInDocuments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   UnattendedInstallConfig: {
+    reboot: 'the restart after the installation shows that the server boots from its disk',
     'installer.image':
       'the installer image follows from the Talos version and the server’s schematic',
     'provisioning.diskSelector': 'the disk is chosen with the cluster',

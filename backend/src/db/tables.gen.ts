@@ -280,6 +280,11 @@ export interface Tables {
     endpoint: string | null
     is_moved: Generated<boolean>
     forgets_other_endpoint: Generated<boolean>
+    install_boot_id: string | null
+    install_failed_at: Date | null
+    unbootable_at: Date | null
+    install_resets: Generated<number>
+    etcd_restart_at: Date | null
   }
   cluster_server_base: {
     cluster_id: string

@@ -53,6 +53,7 @@ export const item = <Desc extends DescMessage>(
 /** Fields whose name in Talos's YAML differs from the name in the protobuf. */
 const YAML_NAMES: Readonly<Record<string, string>> = {
   aggregatorCa: 'aggregatorCA',
+  bootId: 'bootID',
   bootSpeed: 'bootSpeedMhz',
   bootedWithUki: 'bootedWithUKI',
   bootstrapTokenId: 'bootstrapTokenID',

@@ -164,6 +164,10 @@ const unattendedInstall = ({ unattendedInstall: status, config }: Machine): Item
 
 export const RUNTIME: Kind[] = [
   kind('MachineStatuses.runtime.talos.dev', machineStatus),
+  // Talos: controllers/runtime/boot_id.go, since 1.14.
+  kind('BootIDs.runtime.talos.dev', ({ bootId }) => [
+    item('boot-id', runtime.BootIDSpecSchema, { bootId }),
+  ]),
   kind('Versions.runtime.talos.dev', (machine) => [
     item('version', runtime.VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' }),
   ]),

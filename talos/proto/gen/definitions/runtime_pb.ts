@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file definitions/runtime.proto.
  */
 export const file_definitions_runtime: GenFile = /*@__PURE__*/
-  fileDesc("ChlkZWZpbml0aW9ucy9ydW50aW1lLnByb3RvEiJ0YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ydW50aW1lIi4KDlVubWV0Q29uZGl0aW9uEgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJInIKE01hY2hpbmVTdGF0dXNTdGF0dXMSDQoFcmVhZHkYASABKAgSTAoQdW5tZXRfY29uZGl0aW9ucxgCIAMoCzIyLnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLnJ1bnRpbWUuVW5tZXRDb25kaXRpb24iogEKEU1hY2hpbmVTdGF0dXNTcGVjEkQKBXN0YWdlGAEgASgOMjUudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuZW51bXMuUnVudGltZU1hY2hpbmVTdGFnZRJHCgZzdGF0dXMYAiABKAsyNy50YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ydW50aW1lLk1hY2hpbmVTdGF0dXNTdGF0dXMiLAoLVmVyc2lvblNwZWMSDwoHdmVyc2lvbhgBIAEoCRIMCgRuYW1lGAIgASgJIv0BChFTZWN1cml0eVN0YXRlU3BlYxITCgtzZWN1cmVfYm9vdBgBIAEoCBIjCht1a2lfc2lnbmluZ19rZXlfZmluZ2VycHJpbnQYAiABKAkSIwobcGNyX3NpZ25pbmdfa2V5X2ZpbmdlcnByaW50GAMgASgJEk0KDnNlX2xpbnV4X3N0YXRlGAQgASgOMjUudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuZW51bXMuUnVudGltZVNFTGludXhTdGF0ZRIXCg9ib290ZWRfd2l0aF91a2kYBSABKAgSIQoZbW9kdWxlX3NpZ25hdHVyZV9lbmZvcmNlZBgHIAEoCCIkChFLZXJuZWxDbWRsaW5lU3BlYxIPCgdjbWRsaW5lGAEgASgJIqcBChRQbGF0Zm9ybU1ldGFkYXRhU3BlYxIQCghwbGF0Zm9ybRgBIAEoCRIQCghob3N0bmFtZRgCIAEoCRIOCgZyZWdpb24YAyABKAkSDAoEem9uZRgEIAEoCRIVCg1pbnN0YW5jZV90eXBlGAUgASgJEhMKC2luc3RhbmNlX2lkGAYgASgJEhMKC3Byb3ZpZGVyX2lkGAcgASgJEgwKBHNwb3QYCCABKAgiMgoORGlhZ25vc3RpY1NwZWMSDwoHbWVzc2FnZRgBIAEoCRIPCgdkZXRhaWxzGAIgAygJIhwKC01ldGFLZXlTcGVjEg0KBXZhbHVlGAEgASgJIicKFlVuaXF1ZU1hY2hpbmVUb2tlblNwZWMSDQoFdG9rZW4YASABKAkijAEKD01vdW50U3RhdHVzU3BlYxIOCgZzb3VyY2UYASABKAkSDgoGdGFyZ2V0GAIgASgJEhcKD2ZpbGVzeXN0ZW1fdHlwZRgDIAEoCRIPCgdvcHRpb25zGAQgAygJEhEKCWVuY3J5cHRlZBgFIAEoCBIcChRlbmNyeXB0aW9uX3Byb3ZpZGVycxgGIAMoCSKLAQobVW5hdHRlbmRlZEluc3RhbGxTdGF0dXNTcGVjEg0KBWltYWdlGAEgASgJEk4KBXBoYXNlGAIgASgOMj8udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuZW51bXMuUnVudGltZVVuYXR0ZW5kZWRJbnN0YWxsUGhhc2USDQoFZXJyb3IYAyABKAliBnByb3RvMw", [file_definitions_enums]);
+  fileDesc("ChlkZWZpbml0aW9ucy9ydW50aW1lLnByb3RvEiJ0YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ydW50aW1lIi4KDlVubWV0Q29uZGl0aW9uEgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJInIKE01hY2hpbmVTdGF0dXNTdGF0dXMSDQoFcmVhZHkYASABKAgSTAoQdW5tZXRfY29uZGl0aW9ucxgCIAMoCzIyLnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLnJ1bnRpbWUuVW5tZXRDb25kaXRpb24iogEKEU1hY2hpbmVTdGF0dXNTcGVjEkQKBXN0YWdlGAEgASgOMjUudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuZW51bXMuUnVudGltZU1hY2hpbmVTdGFnZRJHCgZzdGF0dXMYAiABKAsyNy50YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ydW50aW1lLk1hY2hpbmVTdGF0dXNTdGF0dXMiHQoKQm9vdElEU3BlYxIPCgdib290X2lkGAEgASgJIiwKC1ZlcnNpb25TcGVjEg8KB3ZlcnNpb24YASABKAkSDAoEbmFtZRgCIAEoCSL9AQoRU2VjdXJpdHlTdGF0ZVNwZWMSEwoLc2VjdXJlX2Jvb3QYASABKAgSIwobdWtpX3NpZ25pbmdfa2V5X2ZpbmdlcnByaW50GAIgASgJEiMKG3Bjcl9zaWduaW5nX2tleV9maW5nZXJwcmludBgDIAEoCRJNCg5zZV9saW51eF9zdGF0ZRgEIAEoDjI1LnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLmVudW1zLlJ1bnRpbWVTRUxpbnV4U3RhdGUSFwoPYm9vdGVkX3dpdGhfdWtpGAUgASgIEiEKGW1vZHVsZV9zaWduYXR1cmVfZW5mb3JjZWQYByABKAgiJAoRS2VybmVsQ21kbGluZVNwZWMSDwoHY21kbGluZRgBIAEoCSKnAQoUUGxhdGZvcm1NZXRhZGF0YVNwZWMSEAoIcGxhdGZvcm0YASABKAkSEAoIaG9zdG5hbWUYAiABKAkSDgoGcmVnaW9uGAMgASgJEgwKBHpvbmUYBCABKAkSFQoNaW5zdGFuY2VfdHlwZRgFIAEoCRITCgtpbnN0YW5jZV9pZBgGIAEoCRITCgtwcm92aWRlcl9pZBgHIAEoCRIMCgRzcG90GAggASgIIjIKDkRpYWdub3N0aWNTcGVjEg8KB21lc3NhZ2UYASABKAkSDwoHZGV0YWlscxgCIAMoCSIcCgtNZXRhS2V5U3BlYxINCgV2YWx1ZRgBIAEoCSInChZVbmlxdWVNYWNoaW5lVG9rZW5TcGVjEg0KBXRva2VuGAEgASgJIowBCg9Nb3VudFN0YXR1c1NwZWMSDgoGc291cmNlGAEgASgJEg4KBnRhcmdldBgCIAEoCRIXCg9maWxlc3lzdGVtX3R5cGUYAyABKAkSDwoHb3B0aW9ucxgEIAMoCRIRCgllbmNyeXB0ZWQYBSABKAgSHAoUZW5jcnlwdGlvbl9wcm92aWRlcnMYBiADKAkiiwEKG1VuYXR0ZW5kZWRJbnN0YWxsU3RhdHVzU3BlYxINCgVpbWFnZRgBIAEoCRJOCgVwaGFzZRgCIAEoDjI/LnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLmVudW1zLlJ1bnRpbWVVbmF0dGVuZGVkSW5zdGFsbFBoYXNlEg0KBWVycm9yGAMgASgJYgZwcm90bzM", [file_definitions_enums]);
 
 /**
  * @generated from message talos.resource.definitions.runtime.UnmetCondition
@@ -83,6 +83,23 @@ export const MachineStatusSpecSchema: GenMessage<MachineStatusSpec> = /*@__PURE_
   messageDesc(file_definitions_runtime, 2);
 
 /**
+ * @generated from message talos.resource.definitions.runtime.BootIDSpec
+ */
+export type BootIDSpec = Message<"talos.resource.definitions.runtime.BootIDSpec"> & {
+  /**
+   * @generated from field: string boot_id = 1;
+   */
+  bootId: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.runtime.BootIDSpec.
+ * Use `create(BootIDSpecSchema)` to create a new message.
+ */
+export const BootIDSpecSchema: GenMessage<BootIDSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_runtime, 3);
+
+/**
  * @generated from message talos.resource.definitions.runtime.VersionSpec
  */
 export type VersionSpec = Message<"talos.resource.definitions.runtime.VersionSpec"> & {
@@ -102,7 +119,7 @@ export type VersionSpec = Message<"talos.resource.definitions.runtime.VersionSpe
  * Use `create(VersionSpecSchema)` to create a new message.
  */
 export const VersionSpecSchema: GenMessage<VersionSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 3);
+  messageDesc(file_definitions_runtime, 4);
 
 /**
  * @generated from message talos.resource.definitions.runtime.SecurityStateSpec
@@ -144,7 +161,7 @@ export type SecurityStateSpec = Message<"talos.resource.definitions.runtime.Secu
  * Use `create(SecurityStateSpecSchema)` to create a new message.
  */
 export const SecurityStateSpecSchema: GenMessage<SecurityStateSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 4);
+  messageDesc(file_definitions_runtime, 5);
 
 /**
  * @generated from message talos.resource.definitions.runtime.KernelCmdlineSpec
@@ -161,7 +178,7 @@ export type KernelCmdlineSpec = Message<"talos.resource.definitions.runtime.Kern
  * Use `create(KernelCmdlineSpecSchema)` to create a new message.
  */
 export const KernelCmdlineSpecSchema: GenMessage<KernelCmdlineSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 5);
+  messageDesc(file_definitions_runtime, 6);
 
 /**
  * @generated from message talos.resource.definitions.runtime.PlatformMetadataSpec
@@ -213,7 +230,7 @@ export type PlatformMetadataSpec = Message<"talos.resource.definitions.runtime.P
  * Use `create(PlatformMetadataSpecSchema)` to create a new message.
  */
 export const PlatformMetadataSpecSchema: GenMessage<PlatformMetadataSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 6);
+  messageDesc(file_definitions_runtime, 7);
 
 /**
  * @generated from message talos.resource.definitions.runtime.DiagnosticSpec
@@ -235,7 +252,7 @@ export type DiagnosticSpec = Message<"talos.resource.definitions.runtime.Diagnos
  * Use `create(DiagnosticSpecSchema)` to create a new message.
  */
 export const DiagnosticSpecSchema: GenMessage<DiagnosticSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 7);
+  messageDesc(file_definitions_runtime, 8);
 
 /**
  * @generated from message talos.resource.definitions.runtime.MetaKeySpec
@@ -252,7 +269,7 @@ export type MetaKeySpec = Message<"talos.resource.definitions.runtime.MetaKeySpe
  * Use `create(MetaKeySpecSchema)` to create a new message.
  */
 export const MetaKeySpecSchema: GenMessage<MetaKeySpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 8);
+  messageDesc(file_definitions_runtime, 9);
 
 /**
  * @generated from message talos.resource.definitions.runtime.UniqueMachineTokenSpec
@@ -269,7 +286,7 @@ export type UniqueMachineTokenSpec = Message<"talos.resource.definitions.runtime
  * Use `create(UniqueMachineTokenSpecSchema)` to create a new message.
  */
 export const UniqueMachineTokenSpecSchema: GenMessage<UniqueMachineTokenSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 9);
+  messageDesc(file_definitions_runtime, 10);
 
 /**
  * @generated from message talos.resource.definitions.runtime.MountStatusSpec
@@ -311,7 +328,7 @@ export type MountStatusSpec = Message<"talos.resource.definitions.runtime.MountS
  * Use `create(MountStatusSpecSchema)` to create a new message.
  */
 export const MountStatusSpecSchema: GenMessage<MountStatusSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 10);
+  messageDesc(file_definitions_runtime, 11);
 
 /**
  * @generated from message talos.resource.definitions.runtime.UnattendedInstallStatusSpec
@@ -338,5 +355,5 @@ export type UnattendedInstallStatusSpec = Message<"talos.resource.definitions.ru
  * Use `create(UnattendedInstallStatusSpecSchema)` to create a new message.
  */
 export const UnattendedInstallStatusSpecSchema: GenMessage<UnattendedInstallStatusSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_runtime, 11);
+  messageDesc(file_definitions_runtime, 12);
 

@@ -47,6 +47,8 @@ export type Seen =
       readonly services: Readonly<Record<string, SeenService>>
       /** What is installed on the server's disk; null if not queried. */
       readonly installation: Installation | null
+      /** The id of the server's current boot; null if not queried. */
+      readonly bootId: string | null
       /** The installation by Talos itself, since 1.14; null without one, or if not queried. */
       readonly unattended: SeenUnattended | null
       /** Conditions that Talos reports as unmet. */
@@ -165,6 +167,11 @@ export const minute = 60_000
  * server that is there after the pause doesn't carry it out, or has come back.
  */
 export const settleMs = 10_000
+/**
+ * How often a server is reset by itself because the disk that it was installed on doesn't boot.
+ * After that a person has to look at the disk, or choose another one.
+ */
+export const mostResets = 1
 /**
  * After this many configurations, a server that is in maintenance again fails: Talos can't be
  * installed on it.

@@ -2,6 +2,7 @@
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
+import { readBootId } from '#talos/client/unattended-install.ts'
 import type { Outcome } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { installProblem, wipeProblem } from '../disks.ts'
@@ -39,6 +40,8 @@ async function giveConfiguration(
     (isInstalled ? null : installProblem(m, disks)) ??
     wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   const justBefore = () => demandStillWanted(turn)
+  // Until the machine shows another boot, it hasn't booted from the disk.
+  if (problem === null) await correct(turn, { install_boot_id: await readBootId(client) })
   if (problem === null)
     await parts.configurations.applyNewest(client, m, {
       mode: 'auto',
@@ -98,6 +101,9 @@ export async function configure(
     seen_at: new Date(job.now()),
     sends: m.sends + 1,
     was_installed: m.was_installed ?? wasInstalled,
+    install_boot_id: null,
+    install_failed_at: null,
+    unbootable_at: null,
   }
   const isNoted = await note(turn, 'apply', running(why), intent, async (tx) => {
     // The server accepted an earlier configuration, so the installation with that configuration has

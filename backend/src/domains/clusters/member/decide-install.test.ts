@@ -45,6 +45,16 @@ test('after an installation that failed halfway the disk is wiped before the nex
   })
 })
 
+test('after a retry, which counts the attempts anew, a disk that an earlier installation has left half installed is wiped as well', () => {
+  const retried = {
+    ...fresh,
+    send_intent_at: new Date(now - 60_000),
+    was_installed: false,
+    sends: 0,
+  }
+  expect(decideServer(retried, around, whole)).toMatchObject({ act: 'mend', how: 'wipe' })
+})
+
 test('Talos is not wiped if it was on the disk before the installation or has started from that disk', () => {
   expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
   expect(

@@ -1,11 +1,16 @@
 import { stageSaid } from '#contract/servers/server.ts'
 import { elapsedMs } from '../../../clock.ts'
-import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Installation } from '#talos/client/installation.ts'
 import { pullText } from '../create/etcd-order.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
 import type { MemberRow } from '../store.ts'
-import { installsItself, isInstallingItself } from './unattended.ts'
+import {
+  installsItself,
+  isInInstallBoot,
+  type Installing,
+  isInstallingItself,
+  runsFromMemory,
+} from './unattended.ts'
 import {
   minute,
   type Around,
@@ -14,6 +19,7 @@ import {
   fail,
   wait,
   lastSeen,
+  mostResets,
   mostSends,
   settleMs,
   type SeenService,
@@ -64,6 +70,7 @@ function joinInTheDark(
   if (server.send_intent_at === null) return wait('apply', silent)
   if (server.secured_at !== null)
     return wait(server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd', silent)
+  if (server.unbootable_at !== null) return resetting(server)
   if (server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null)
     return wait(
       'install',
@@ -88,10 +95,7 @@ function attempt(server: MemberRow, trouble: string | null): string {
  */
 const isHalfInstalled = (server: MemberRow, { state }: Installation): boolean =>
   state === 'half' ||
-  (state === 'whole' &&
-    server.sends > 0 &&
-    server.was_installed === false &&
-    server.secured_at === null)
+  (state === 'whole' && server.was_installed === false && server.secured_at === null)
 
 function joinFromMaintenance(
   server: MemberRow,
@@ -147,7 +151,20 @@ function joinFromMaintenance(
  * Whether a configured server has booted from its disk. Its API also answers briefly before and
  * during the installation. The services of a cluster member are listed only after the final boot.
  */
-export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
+export const hasStarted = (
+  server: Pick<MemberRow, 'role' | 'unbootable_at'> & Installing,
+  seen: Extract<Seen, { kind: 'secured' }>,
+): boolean =>
+  hasServices(server, seen) &&
+  !isInInstallBoot(server, seen) &&
+  server.install_failed_at === null &&
+  server.unbootable_at === null
+
+/** Whether Talos has started the services of a member, from the disk or from memory. */
+const hasServices = (
+  { role }: Pick<MemberRow, 'role'>,
+  seen: Extract<Seen, { kind: 'secured' }>,
+): boolean =>
   !isInstallingItself(seen) &&
   (seen.stage === 'running' ||
     (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services))
@@ -199,7 +216,9 @@ function joinSecured(
       'install',
       `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`,
     )
-  const isStarted = hasStarted(server.role, seen)
+  if (server.secured_at === null && (server.unbootable_at !== null || runsFromMemory(server, seen)))
+    return withoutBoot(server, seen)
+  const isStarted = hasServices(server, seen)
   // The disk was wiped, but Talos counts as installed until it restarts, so it skips the
   // installation and runs from memory.
   if (server.secured_at === null && seen.installation?.state === 'wiped')
@@ -252,6 +271,39 @@ function joinSecured(
     `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}`,
   )
 }
+
+/**
+ * A server whose disk doesn't boot, as far as it shows: it is reset and installed again, once.
+ * `unbootable_at` is set with the reset, and until the next configuration, so a restart meanwhile
+ * changes nothing.
+ */
+function withoutBoot(
+  server: MemberRow,
+  { stage, installation, trouble }: Extract<Seen, { kind: 'secured' }>,
+): ServerAct {
+  const cause = server.trouble ?? trouble ?? 'no reason was reported'
+  if (stage !== 'booting' && stage !== 'running') return resetting(server)
+  const runs = `${server.name} runs Talos from memory, and has not booted from ${server.install_disk} since Talos was to be installed there: ${cause}`
+  if (server.unbootable_at === null && server.install_resets >= mostResets)
+    return fail(
+      'install',
+      `${runs}. The server was reset and installed again, with the same result. Look at the disk and at how the firmware boots (UEFI or BIOS), or replace the server; Retry resets it and installs once more`,
+    )
+  return {
+    act: 'mend',
+    at: 'install',
+    how: 'reset',
+    disk: installation?.disk ?? null,
+    reason: `${runs}. It is reset, to be installed again`,
+  }
+}
+
+/** The wait for the end of a reset that was ordered because the server's disk doesn't boot. */
+const resetting = (server: MemberRow): ServerAct =>
+  wait(
+    'install',
+    `${server.name} is being reset, to be installed again, ${lastSeen(server)}: ${server.trouble ?? 'no reason was reported'}`,
+  )
 
 function lacking(
   { unmet, services }: Extract<Seen, { kind: 'secured' }>,

@@ -30,6 +30,7 @@ interface Told {
   readonly isInstallSkipped: boolean
   readonly isTroubleOver: boolean
   readonly installation: Installation | null
+  readonly unattended?: object | null
 }
 
 /** The newest whole lines that fit, without tokens. */
@@ -48,10 +49,12 @@ function kept(lines: readonly string[]): string {
  */
 export function troubleOf(
   m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
-  { trouble, log, isInstallSkipped, isTroubleOver, installation }: Told,
+  { trouble, log, isInstallSkipped, isTroubleOver, installation, unattended }: Told,
   now: number,
 ): Kept {
-  if (isInstallSkipped && installation?.state !== 'whole' && m.trouble !== null) return {}
+  // Talos that installs itself while it boots always skips the sequence.
+  const isSkipped = isInstallSkipped && (unattended ?? null) === null
+  if (isSkipped && installation?.state !== 'whole' && m.trouble !== null) return {}
   if (isTroubleOver) return m.trouble === null ? {} : { trouble: null }
   // The failure text ends with the installer's message, which may still be missing early in a new
   // attempt. So the start of the stored text isn't a new failure.

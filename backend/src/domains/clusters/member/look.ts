@@ -15,7 +15,7 @@ import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './acts.ts'
 import type { MemberTurn } from './run.ts'
-import { follow, type Followed } from './unattended.ts'
+import { follow, type Followed, type Installing, runsFromMemory } from './unattended.ts'
 
 type Secured = Extract<Seen, { kind: 'secured' }>
 type Trouble = Pick<Secured, 'trouble' | 'isInstallSkipped' | 'last'>
@@ -116,6 +116,7 @@ async function lookWithLog(turn: MemberTurn, asked: Looks['asked']): Promise<See
       expectSecured: m.send_intent_at !== null,
       askTrouble,
       askInstallation: isJoining,
+      installs: isJoining && m.was_installed === false ? m : null,
       askPulls: m.wanted === 'joined',
     }
     const seen = await look(
@@ -145,6 +146,7 @@ async function lookWithLog(turn: MemberTurn, asked: Looks['asked']): Promise<See
     asked.set(job.key, { sends: m.sends, stage: found.stage, at: now, trouble, restart })
     // The first attempt has had no other failure than one of this boot.
     const isTroubleOver =
+      m.unbootable_at === null &&
       found.trouble === null &&
       (m.sends === 1 || (last !== undefined && last.trouble.trouble !== null))
     return { ...found, restart: lasting(restart), isTroubleOver }
@@ -163,6 +165,11 @@ interface Expected {
    * its disk.
    */
   readonly askInstallation?: boolean
+  /**
+   * The server's row until it has booted from the disk that Talos is installed on, to query which
+   * boot it runs.
+   */
+  readonly installs?: Installing | null
   /** Whether to query what a service pulls that is being prepared. */
   readonly askPulls?: boolean
 }
@@ -217,21 +224,33 @@ async function lookSecured(
           ] as const
         })
         const byId = await Promise.all(described)
-        const trouble =
-          machine.stage !== 'running' && expected.askTrouble?.(machine.stage)
-            ? await readTrouble(client)
-            : null
         const installation =
           isUp && expected.askInstallation ? await readInstallation(client) : null
         const unattended =
           machine.stage === 'booting' && expected.askInstallation
             ? await readUnattendedInstall(client)
             : null
+        const bootId =
+          expected.installs && (isUp || machine.stage === 'installing')
+            ? await client.bootId()
+            : null
+        // The reset that follows erases the cause.
+        const isInMemory =
+          expected.installs != null &&
+          runsFromMemory(expected.installs, { ...machine, bootId, unattended })
+        const isNewlyFailed = unattended?.phase === 'failed' && expected.installs?.trouble === null
+        const trouble =
+          isInMemory ||
+          isNewlyFailed ||
+          (machine.stage !== 'running' && expected.askTrouble?.(machine.stage))
+            ? await readTrouble(client)
+            : null
         return {
           kind: 'secured',
           ...machine,
           services: Object.fromEntries(byId),
           installation,
+          bootId,
           unattended: unattended && {
             ...unattended,
             lastError: null,
@@ -239,7 +258,7 @@ async function lookSecured(
             sinceNewsMs: 0,
           },
           askedTrouble: trouble !== null,
-          trouble: trouble?.reason ?? null,
+          trouble: (isInMemory ? trouble?.installFailure : null) ?? trouble?.reason ?? null,
           isInstallSkipped: trouble?.isInstallSkipped ?? false,
           last: trouble?.last ?? null,
           restart: trouble?.restartPhase == null ? null : { phase: trouble.restartPhase, ms: 0 },

@@ -14,7 +14,15 @@ import type * as store from '../store.ts'
 import { Overtaken, running, waiting } from '../whole/cluster-run.ts'
 import type { ServerAct } from './acts.ts'
 import { adminOf, unseen } from './look.ts'
-import { demandStillWanted, fail, type MemberTurn, note, orderDeadlineMs, reread } from './run.ts'
+import {
+  demandStillWanted,
+  fail,
+  type MemberChange,
+  type MemberTurn,
+  note,
+  orderDeadlineMs,
+  reread,
+} from './run.ts'
 
 type Mend = Extract<ServerAct, { act: 'mend' }>
 /**
@@ -80,6 +88,16 @@ export function mendTarget(
   return { disk: halfInstalled }
 }
 
+/** What is recorded with an order. A reset is one order, however often it has to be repeated. */
+const madeBy = ({ job, m }: MemberTurn, how: Mend['how']): MemberChange => ({
+  ...(how !== 'restart' && { was_installed: false }),
+  ...(how === 'reset' &&
+    m.unbootable_at === null && {
+      unbootable_at: new Date(job.now()),
+      install_resets: m.install_resets + 1,
+    }),
+})
+
 /** Name of the wipe in the journal of effects. */
 const mendEffect = (m: store.MemberRow, how: Mend['how']): string =>
   `${how === 'wipe' ? 'wipe-disk' : `${how}-install`}/${m.node_id}/${m.disk_wwids[m.install_disk] ?? m.install_disk}`
@@ -135,12 +153,14 @@ async function isUnderWay({ parts, job, m }: MemberTurn, { at, order }: Ordered)
 
 /**
  * Wipes a half-installed disk, resets a server that runs from memory, or restarts it by force. The
- * next run decides what remains to be done.
+ * next run decides what remains to be done. `change`: what was seen, such as the cause, which the
+ * order may erase on the machine.
  */
 export async function mend(
   turn: MemberTurn,
   { how, at, reason, disk }: Mend,
   mends: Mends,
+  change: MemberChange,
 ): Promise<Outcome | 'again'> {
   const { parts, job, m } = turn
   const failed = async (error: unknown): Promise<Outcome> => {
@@ -173,7 +193,7 @@ export async function mend(
         `${reason}. Steelyard has tried this ${mostMends} times. Turn the server off and on. If its disk then still holds Talos, ${byHand}`,
       )
     }
-    if (!(await note(turn, at, running(reason), how === 'restart' ? {} : { was_installed: false })))
+    if (!(await note(turn, at, running(reason), { ...change, ...madeBy(turn, how) })))
       return 'again'
     const act = (client: TalosClient) => orderMend(client, turn, how, connection.address)
     const options = { signal: job.signal, deadlineMs: orderDeadlineMs }

@@ -63,7 +63,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
         mends.delete(job.key)
         return configure(turn, seen!, act.reason)
       case 'mend':
-        return mend(turn, act, mends)
+        return mend(turn, act, mends, change)
       case 'reset': {
         // In a creation nothing depends on a replaced server. In a ready cluster a server that was
         // removed by force may still be a member of etcd.

@@ -23,6 +23,7 @@ import {
 } from '../whole/cluster-run.ts'
 import { patiently } from './decide-server.ts'
 import { hasStarted } from './decide-join.ts'
+import { failedSince } from './unattended.ts'
 import { aroundOf, type Seen, type ServerAct } from './acts.ts'
 import { serverFailed, troubleOf } from './failure-log.ts'
 
@@ -73,8 +74,15 @@ export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberCha
   }
   if (seen.kind === 'maintenance') return change
   Object.assign(change, troubleOf(m, seen, now))
+  // Before Talos 1.14 the id can't be read before the server is configured.
+  if (m.install_boot_id === null && seen.stage === 'installing' && seen.bootId !== null)
+    change.install_boot_id = seen.bootId
+  if (m.secured_at === null && seen.unattended !== null) {
+    const since = failedSince(m, seen.unattended.phase, now)
+    if (since !== m.install_failed_at) change.install_failed_at = since
+  }
   const etcd = seen.services['etcd']
-  if (m.wanted === 'joined' && m.secured_at === null && hasStarted(m.role, seen))
+  if (m.wanted === 'joined' && m.secured_at === null && hasStarted(m, seen))
     change.secured_at = new Date(now)
   if (
     m.wanted === 'joined' &&

@@ -35,6 +35,7 @@ export const secured = (
   stage,
   services,
   installation: null,
+  bootId: null,
   unattended: null,
   unmet: [],
   askedTrouble: false,

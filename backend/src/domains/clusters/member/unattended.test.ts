@@ -4,7 +4,7 @@ import { minute, type Seen, type SeenUnattended } from './acts.ts'
 import { hasStarted } from './decide-join.ts'
 import { decideServer } from './decide-server.ts'
 import { around, now, secured, sent } from './testing.ts'
-import { follow, type Followed } from './unattended.ts'
+import { failedSince, follow, type Followed } from './unattended.ts'
 
 type Secured = Extract<Seen, { kind: 'secured' }>
 
@@ -103,11 +103,11 @@ test('a disk that is half installed while the installer works is not reset, and 
   for (const phase of ['pending', 'installing', 'failed', 'waiting-for-reboot'] as const) {
     const busy = seen(status(phase), { ...half, services })
     expect(decideServer(sent, around, busy)).toMatchObject({ act: 'wait' })
-    expect(hasStarted('control_plane', busy)).toBe(false)
+    expect(hasStarted(sent, busy)).toBe(false)
   }
   const installed = seen(status('installed'), { ...half, services })
   expect(decideServer(sent, around, installed)).toMatchObject({ act: 'mend', how: 'reset' })
-  expect(hasStarted('control_plane', installed)).toBe(true)
+  expect(hasStarted(sent, installed)).toBe(true)
 })
 
 test('only what was not seen before in this installation counts as new', () => {
@@ -136,4 +136,71 @@ test('only what was not seen before in this installation counts as new', () => {
     since: 9000,
     lastError: null,
   })
+})
+
+test('a server that goes on in the boot of its installation has not booted from the disk: it is reset once with the cause, then fails with what to do', () => {
+  const whole = { installation: { state: 'whole', disk: 'sda' } } as const
+  const installing = {
+    ...sent,
+    was_installed: false,
+    install_boot_id: 'boot-1',
+    trouble: `${error}: failed to install bootloader`,
+  }
+  const services = (secured('booting') as Secured).services
+  const memory = seen(status('installed'), { ...whole, services, bootId: 'boot-1' })
+  expect(hasStarted(installing, memory)).toBe(false)
+  expect(decideServer(installing, around, memory)).toEqual({
+    act: 'mend',
+    at: 'install',
+    how: 'reset',
+    disk: 'sda',
+    reason: `web-1 runs Talos from memory, and has not booted from /dev/sda since Talos was to be installed there: ${error}: failed to install bootloader. It is reset, to be installed again`,
+  })
+  // A reset that was recorded is repeated until the machine carries it out.
+  const ordered = { ...installing, install_resets: 1, unbootable_at: new Date(now) }
+  expect(decideServer(ordered, around, memory)).toMatchObject({ act: 'mend', how: 'reset' })
+  const again = { ...installing, install_resets: 1 }
+  expect(decideServer(again, around, memory)).toMatchObject({
+    act: 'fail',
+    at: 'install',
+    reason: expect.stringMatching(
+      /: failed to install bootloader\. The server was reset and installed again, with the same result\. Look at the disk and at how the firmware boots \(UEFI or BIOS\), or replace the server; Retry/,
+    ),
+  })
+  // While Talos installs, and before its first status, nothing is ordered.
+  for (const unattended of [
+    memory.unattended && { ...memory.unattended, ...status('failed') },
+    null,
+  ])
+    expect(decideServer(installing, around, { ...memory, unattended })).toMatchObject({
+      act: 'wait',
+    })
+  // Another boot, or a disk that had Talos before.
+  const booted = { ...memory, bootId: 'boot-2' }
+  expect(hasStarted(installing, booted)).toBe(true)
+  expect(decideServer(installing, around, booted)).toMatchObject({ act: 'wait', at: 'etcd' })
+  expect(hasStarted({ ...installing, was_installed: true }, memory)).toBe(true)
+})
+
+test('a restart after a failed installation proves nothing, neither before nor after the reset was ordered', () => {
+  const services = (secured('booting') as Secured).services
+  const booted = seen(status('installed'), { services, bootId: 'boot-2' })
+  const installing = { ...sent, was_installed: false, install_boot_id: 'boot-1' }
+  for (const known of [
+    { ...installing, install_failed_at: new Date(now) },
+    { ...installing, unbootable_at: new Date(now), install_resets: 1 },
+  ]) {
+    expect(hasStarted(known, booted)).toBe(false)
+    expect(decideServer(known, around, booted)).toMatchObject({ act: 'mend', how: 'reset' })
+    expect(decideServer(known, around, secured('resetting'))).toMatchObject({
+      act: 'wait',
+    })
+  }
+  const failed = new Date(now - 1000)
+  expect(failedSince({ ...installing, install_failed_at: failed }, 'failed', now)).toBe(failed)
+  expect(failedSince({ ...installing, install_failed_at: failed }, 'installed', now)).toBe(failed)
+  expect(failedSince(installing, 'failed', now)).toEqual(new Date(now))
+  // Talos tries again, or has installed itself after all.
+  for (const phase of ['installing', 'pending', 'waiting-for-reboot'] as const)
+    expect(failedSince({ ...installing, install_failed_at: failed }, phase, now)).toBeNull()
 })

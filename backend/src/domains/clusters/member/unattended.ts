@@ -33,6 +33,45 @@ const mostSaid = 500
 export const isInstallingItself = ({ unattended }: Pick<Secured, 'unattended'>): boolean =>
   unattended !== null && unattended.phase !== 'installed'
 
+/** What is stored of an installation. */
+export type Installing = Pick<
+  MemberRow,
+  'was_installed' | 'install_boot_id' | 'install_failed_at' | 'trouble'
+>
+
+/**
+ * Whether the server still runs the boot in which it got its configuration, so it hasn't booted from
+ * the disk that Talos was to be installed on. A new kernel has a new boot id, also after kexec. If
+ * the installer of Talos 1.14 fails after it has made the partition META, the controller is started
+ * again, counts as installed, and goes on from memory without a restart
+ * (`controllers/runtime/unattended_install.go`, `installedPhase`; `v1alpha1_state.go`, `Installed`).
+ */
+export const isInInstallBoot = (
+  server: Pick<MemberRow, 'was_installed' | 'install_boot_id'>,
+  { bootId }: Pick<Secured, 'bootId'>,
+): boolean => server.was_installed === false && bootId !== null && bootId === server.install_boot_id
+
+/**
+ * Whether Talos goes on without having been installed: in the boot of the installation, or in another
+ * one after the last thing that was seen of the installation was its failure.
+ */
+export const runsFromMemory = (
+  server: Installing,
+  seen: Pick<Secured, 'bootId' | 'stage'> & {
+    readonly unattended: Pick<UnattendedInstall, 'phase'> | null
+  },
+): boolean =>
+  (seen.stage === 'running' || seen.unattended?.phase === 'installed') &&
+  (isInInstallBoot(server, seen) || server.install_failed_at !== null)
+
+/** When the installation was seen to fail, until it goes on. */
+export const failedSince = (
+  { install_failed_at: since }: Installing,
+  phase: UnattendedInstall['phase'],
+  now: number,
+): Date | null =>
+  phase === 'failed' ? (since ?? new Date(now)) : phase === 'installed' ? since : null
+
 /** The queries of one installation so far. In memory only. */
 export interface Followed {
   readonly sends: number

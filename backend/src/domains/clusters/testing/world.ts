@@ -22,6 +22,7 @@ import {
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
+import type { TalosMinor } from '#talos/versions.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { testClock } from '../../../testing/clock.ts'
 import { type Log, silent } from '../../../log.ts'
@@ -123,7 +124,9 @@ export interface WorldOptions {
   readonly speed?: number
   readonly seed?: string
   readonly log?: Log
-  /** The version of the media that the servers booted. */
+  /** Of the media that the servers booted, and of new clusters by default. */
+  readonly minor?: Pick<TalosMinor, 'version' | 'kubernetes'>
+  /** The version of the media that the servers booted, if it isn't that of `minor`. */
   readonly talos?: string
   /** Settings in addition to those of every world. */
   readonly environment?: Readonly<Record<string, string>>
@@ -136,7 +139,8 @@ export async function clusterWorld({
   speed = 100,
   seed = 'clusters',
   log = silent,
-  talos = 'v1.13.9',
+  minor = { version: 'v1.13.9', kubernetes: '1.36.3' },
+  talos = minor.version,
   environment = {},
   reading = (read) => read,
 }: WorldOptions = {}): Promise<ClusterWorld> {
@@ -251,8 +255,8 @@ export async function clusterWorld({
   const ask: ClusterWorld['ask'] = (chosen, asked = {}) => ({
     name: `prod-${++names}`,
     datacenter_id: datacenterId,
-    talos_version: 'v1.13.9',
-    kubernetes_version: '1.36.3',
+    talos_version: minor.version,
+    kubernetes_version: minor.kubernetes,
     servers: chosen.map(({ id }, i) => ({
       node_id: id,
       role: i < (chosen.length < 4 ? 1 : 3) ? 'control_plane' : 'worker',

@@ -239,6 +239,10 @@ const beginAgain = (turn: ClusterTurn, round: number): Promise<void> =>
         // The server has booted from its disk, so the disk isn't half installed.
         ...(m.secured_at !== null && { was_installed: true }),
         sends: 0,
+        unbootable_at: null,
+        install_failed_at: null,
+        install_resets: 0,
+        etcd_restart_at: null,
         etcd_at: null,
         node_ready_at: null,
       })

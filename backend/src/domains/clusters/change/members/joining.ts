@@ -91,6 +91,10 @@ const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
       // The server has booted from its disk, so the disk isn't half installed.
       ...(m.secured_at !== null && { was_installed: true }),
       sends: 0,
+      unbootable_at: null,
+      install_failed_at: null,
+      install_resets: 0,
+      etcd_restart_at: null,
       etcd_at: null,
     })
     await turn.parts.servers.hold(tx, m.node_id, turn.operation.id)
