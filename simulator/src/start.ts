@@ -78,6 +78,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
     loadBalancer: scenario.load_balancer,
     api: { openMaintenance, openSecured, renewSecured },
     subnetOffset,
+    patience: {},
     schematic: (id) => factory?.schematic(id),
     say: options.say ?? (() => undefined),
   }

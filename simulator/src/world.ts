@@ -3,6 +3,7 @@ import type { EtcdRegistry } from './cluster/registry.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'
+import type { Patience } from './machine/patience.ts'
 
 /** Opens the API of machines on port 50000. */
 interface MachineApi {
@@ -30,6 +31,8 @@ export interface World {
   api: MachineApi
   /** Added to the third byte of every address. */
   subnetOffset: number
+  /** Limits of Talos that a test has changed. */
+  patience: Patience
   /** A schematic of the image factory; undefined if the factory doesn't have it. */
   schematic(id: string): Schematic | undefined
   /** Prints a line for the person who runs the simulator. */

@@ -6,6 +6,12 @@ import type { Alarm, ClusterCounters, Member, Stored } from './stored.ts'
 /** Quota of the database (etcd: `--quota-backend-bytes`, default). */
 const QUOTA_BYTES = 2 * 1024 ** 3
 const EMPTY_BYTES = 2_400_000
+/**
+ * How long a member has to be connected before its cluster takes a change of the members, in ms
+ * (etcd: server/etcdserver/server.go, HealthInterval).
+ */
+const CONNECTED_MS = 5_000
+const UNHEALTHY = 'etcdserver: unhealthy cluster'
 
 /**
  * An etcd cluster and its data. A cluster outlives its members, so the cluster's state has a
@@ -17,6 +23,8 @@ export class EtcdCluster {
   readonly #machine: (index: number) => Machine | undefined
   #isTogether = false
   #hadQuorum = false
+  /** Since when each member runs, in simulated time. */
+  readonly #since = new Map<string, number>()
   #isDirty = false
 
   constructor(path: string, state: Stored, machine: (index: number) => Machine | undefined) {
@@ -88,8 +96,48 @@ export class EtcdCluster {
       this.change((state) => (state.counters = { ...this.counters, [counter]: to }))
   }
 
+  /** How many voting members have run long enough for a change of the members. */
+  get #connected(): number {
+    this.#noteRunning()
+    return this.voters.filter((voter) => {
+      const since = this.#since.get(voter.id)
+      const now = this.machineOf(voter)?.world.clock.elapsed() ?? 0
+      return since !== undefined && now - since >= CONNECTED_MS
+    }).length
+  }
+
+  #noteRunning(): void {
+    for (const member of this.state.members) {
+      const machine = this.machineOf(member)
+      if (!machine || !this.isAlive(member)) this.#since.delete(member.id)
+      else if (!this.#since.has(member.id))
+        this.#since.set(member.id, machine.world.clock.elapsed())
+    }
+  }
+
+  /**
+   * Why etcd adds no member now, or null: all voting members have to be connected (etcd:
+   * server/etcdserver/server.go, mayAddMember). The only member is always connected.
+   */
+  get addRefusal(): string | null {
+    const { length } = this.voters
+    return length > 1 && this.#connected < length ? UNHEALTHY : null
+  }
+
+  /**
+   * Why etcd doesn't remove this member now, or null. A learner and a member that doesn't run can
+   * always be removed (mayRemoveMember).
+   */
+  removeRefusal(id: string): string | null {
+    const member = this.member(id)
+    if (!member || member.learner || !this.isAlive(member)) return null
+    const { length } = this.voters
+    return length > 1 && this.#connected - 1 < 1 + Math.floor((length - 1) / 2) ? UNHEALTHY : null
+  }
+
   /** Counts a loss of the quorum. Called whenever a member may have started or stopped. */
   observeQuorum(): void {
+    this.#noteRunning()
     const { hasQuorum } = this
     if (this.#hadQuorum && !hasQuorum) this.count('quorumLosses')
     this.#hadQuorum = hasQuorum

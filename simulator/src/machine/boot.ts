@@ -10,6 +10,7 @@ import { Interrupted } from '../clock.ts'
 import { bootProblem } from '../config/judge.ts'
 import { hasFeature } from '../config/versions.ts'
 import { TAKES } from './durations.ts'
+import { limitOf } from './patience.ts'
 import { installSequence, persistent, unattendedInstall } from './installing/install.ts'
 import { rebuildArrays, settleVolumes } from './volumes/settle.ts'
 import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
@@ -212,12 +213,36 @@ const start = async (
   }
   background(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
-  await machine.until(() => needed.every((id) => machine.services.isUp(id)), signal)
+  if (!(await areUp(machine, needed, signal))) return
   stage.stopSequence()
   machine.evaluate()
   await machine.until(() => stage.ready, signal)
   dropFallback(machine)
   await machine.until(() => false, signal)
+}
+
+/**
+ * Waits until all services run. Talos gives up after 70 minutes, and reboots (Talos:
+ * v1alpha1_sequencer_tasks.go, StartAllServices; main.go, handle).
+ */
+const areUp = async (
+  machine: Machine,
+  needed: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const { clock } = machine.world
+  const until = clock.elapsed() + limitOf(machine, 'boot')
+  const isOver = new AbortController()
+  const ends = AbortSignal.any([signal, isOver.signal])
+  await Promise.race([
+    machine.until(() => needed.every((id) => machine.services.isUp(id)), ends),
+    clock.sleep(until - clock.elapsed(), ends),
+  ]).finally(() => isOver.abort())
+  if (needed.every((id) => machine.services.isUp(id))) return true
+  machine.stage.failSequence('context deadline exceeded')
+  machine.journal.kernel('[talos] rebooting in 10 seconds')
+  await machine.takes(TAKES.failedSequence, signal)
+  return false
 }
 
 /**

@@ -10,6 +10,7 @@ import { endingOf, fails, showRestarts, untilMended } from './failing.ts'
 import { etcdImageOf, pullImage } from './images.ts'
 import { lookUntil } from './kubelet/kubelet.ts'
 import type { EtcdOrder, Machine } from './machine.ts'
+import { limitOf } from './patience.ts'
 
 /** trustd, which signs the certificates of workers. */
 export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -35,6 +36,8 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
     return
   }
   const ordered: { last: EtcdOrder | null } = { last: null }
+  // Talos promotes only a learner that it has added in this boot.
+  const hasJoined = machine.disk.state.etcd === null
   while (machine.disk.state.etcd === null) {
     const stop = new AbortController()
     machine.bootstrapEtcd = (order) => {
@@ -51,7 +54,7 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
     }
   }
   machine.bootstrapEtcd = null
-  await startEtcd(machine, signal)
+  await startEtcd(machine, signal, hasJoined)
 }
 
 /**
@@ -92,8 +95,13 @@ const create = (machine: Machine, { recovers, skipsHashCheck }: EtcdOrder): stri
   }
 }
 
-const join = async (machine: Machine, signal: AbortSignal): Promise<null> => {
+/**
+ * Joins an etcd as a learner. Returns why Talos has given up, or null (Talos: services/etcd.go,
+ * buildInitialCluster).
+ */
+const join = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
   const { world, disk } = machine
+  const until = world.clock.elapsed() + limitOf(machine, 'etcdJoin')
   machine.journal.kernel(
     '[talos] etcd is waiting to join the cluster, if this node is the first node in the cluster, please run `talosctl bootstrap` against one of the following IPs:',
   )
@@ -107,18 +115,29 @@ const join = async (machine: Machine, signal: AbortSignal): Promise<null> => {
     const own = found?.state.members.find(
       (known) => known.learner && known.machine === machine.plan.index,
     )
-    if (found && !own && !found.takesLearner)
-      machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
+    const refusal =
+      found && !own
+        ? found.takesLearner
+          ? found.addRefusal
+          : 'etcdserver: too many learner members in cluster'
+        : null
+    if (refusal !== null) machine.journal.log('etcd', `retrying error: ${refusal}`)
     else if (found) {
       const member = own ?? found.add(machine)
       disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
       return null
     }
+    if (world.clock.elapsed() >= until)
+      return `failed to build initial etcd cluster: failed to build cluster arguments: 2 error(s) occurred:\n\t${refusal === null ? 'no controlplane endpoints discovered yet' : `error adding member: ${refusal}`}\n\ttimeout`
     await machine.looksAgainAfter(TAKES.etcdLook, signal)
   }
 }
 
-const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+const startEtcd = async (
+  machine: Machine,
+  signal: AbortSignal,
+  hasJoined: boolean,
+): Promise<void> => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member ?? ''
   if (!cluster?.member(id)) {
@@ -140,12 +159,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   await runs(machine, signal)
   raiseVersion(cluster)
   rename(cluster, id, machine)
-  if (cluster.member(id)?.learner) {
-    await machine.takes(TAKES.etcdPromote, signal)
-    await lookUntil(machine, signal, () => cluster.hasQuorum)
-    cluster.promote(id)
-    machine.journal.log('etcd', `member ${id} was promoted to a voting member`)
-  }
+  if (hasJoined && cluster.member(id)?.learner) await promote(machine, cluster, id, signal)
   while (cluster.member(id)) {
     const ends = endingOf(machine, 'etcd')
     await lookUntil(machine, signal, () => !cluster.member(id) || ends())
@@ -164,6 +178,28 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
     )
 }
 
+/** Talos tries for ten minutes, and never again (Talos: services/etcd.go, promoteMember). */
+const promote = async (
+  machine: Machine,
+  cluster: EtcdCluster,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { clock } = machine.world
+  const until = clock.elapsed() + limitOf(machine, 'etcdPromotion')
+  await machine.takes(TAKES.etcdPromote, signal)
+  await lookUntil(machine, signal, () => cluster.hasQuorum || clock.elapsed() >= until)
+  if (!cluster.hasQuorum) {
+    machine.journal.kernel(
+      '[talos] failed promoting member: 2 error(s) occurred:\n\tetcdserver: request timed out\n\ttimeout',
+    )
+    return
+  }
+  cluster.promote(id)
+  machine.journal.log('etcd', `member ${id} was promoted to a voting member`)
+  machine.service('etcd', 'Running', 'Health check successful', true)
+}
+
 /** Shows etcd as running, as soon as it stays so. */
 const runs = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   if (fails(machine, 'etcd')) {
@@ -172,7 +208,12 @@ const runs = async (machine: Machine, signal: AbortSignal): Promise<void> => {
     await untilMended(machine, 'etcd', signal)
   }
   await openEtcdHttp(machine)
-  machine.service('etcd', 'Running', 'Health check successful', true)
+  // The health check reads a key, which a learner doesn't allow (Talos: internal/pkg/etcd/etcd.go,
+  // ValidateQuorum; etcd: api/v3rpc/interceptor.go, isRPCSupportedForLearner).
+  const { etcd } = machine.disk.state
+  if (etcd && machine.etcdCluster?.member(etcd.member)?.learner)
+    machine.service('etcd', 'Running', 'etcdserver: rpc not supported for learner', false)
+  else machine.service('etcd', 'Running', 'Health check successful', true)
 }
 
 /** Updates a member that returns with another name or address. */

@@ -18,6 +18,8 @@ export const TAKES = {
   etcd: 900,
   etcdPromote: 1_000,
   etcdLook: 500,
+  /** Pause before Talos asks etcd again to remove a member that leaves. */
+  leaveRetry: 10_000,
   defragment: 1_000,
   apiServer: 1_600,
   virtualAddress: 1_000,

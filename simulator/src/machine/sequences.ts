@@ -140,6 +140,8 @@ export const resetSequence = async (
  * Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or
  * null.
  */
+const LEAVE_TRIES = 30
+
 export const leaveEtcd = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member
@@ -150,6 +152,11 @@ export const leaveEtcd = async (machine: Machine, signal: AbortSignal): Promise<
     return 'failed to leave cluster: etcdserver: cannot remove the last member'
   if (!cluster.hasQuorum)
     return 'failed to leave cluster: etcdserver: request timed out, possibly due to connection lost'
+  // Talos tries again for five minutes (Talos: internal/pkg/etcd/etcd.go, LeaveCluster).
+  for (let tries = 0; cluster.removeRefusal(id) !== null; tries++) {
+    if (tries >= LEAVE_TRIES) return `failed to leave cluster: ${cluster.removeRefusal(id)}`
+    await machine.looksAgainAfter(TAKES.leaveRetry, signal)
+  }
   cluster.remove(id)
   machine.disk.change((state) => (state.etcd = null))
   return null

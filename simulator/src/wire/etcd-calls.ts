@@ -116,6 +116,8 @@ export const etcdCalls: MachineCalls = {
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
     if (cluster.state.members.length === 1)
       throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
+    const refusal = cluster.removeRefusal(member.id)
+    if (refusal !== null) throw new ConnectError(refusal, Code.Unknown)
     cluster.remove(member.id)
     return answer({})
   },
