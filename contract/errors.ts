@@ -1,6 +1,9 @@
+import type { Refusal, RefusalKind } from './rule.ts'
+
 /**
  * Every error code of the API, with its HTTP status and meaning. The use-case that throws the error
- * writes the sentence for the user.
+ * writes the sentence for the user. `forNow`: such a refusal may end by itself (`rule.ts`), unless
+ * the use-case says otherwise.
  */
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text cannot be read.' },
@@ -70,8 +73,12 @@ export const errors = {
     means:
       'Only a set of files changes the cluster (`steelyard apply`). Release the cluster first, or change its files.',
   },
-  cluster_not_ready: { status: 409, means: 'The cluster is not ready for this yet.' },
-  operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
+  cluster_not_ready: { status: 409, forNow: true, means: 'The cluster is not ready for this yet.' },
+  operation_running: {
+    status: 409,
+    forNow: true,
+    means: 'Another operation on the same object has not ended.',
+  },
   operation_ended: {
     status: 409,
     means:
@@ -122,6 +129,7 @@ export const errors = {
   user_exists: { status: 409, means: 'A user with this email exists.' },
   idempotency_running: {
     status: 409,
+    forNow: true,
     means: 'The first request with this Idempotency-Key has not been answered yet.',
   },
   stale: { status: 412, means: 'The object has changed since the caller read it (`If-Match`).' },
@@ -139,27 +147,36 @@ export const errors = {
       'The store can not be used: it does not answer, refuses the access key, or lost data that was written to it.',
   },
   dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
-  throttled: { status: 429, means: 'Too many attempts; `Retry-After` says when to retry.' },
+  throttled: {
+    status: 429,
+    forNow: true,
+    means: 'Too many attempts; `Retry-After` says when to retry.',
+  },
   internal: { status: 500, means: 'An internal error. The log has details under the request id.' },
   provider_unreachable: {
     status: 503,
+    forNow: true,
     means: 'The identity provider did not answer, or its answer could not be read.',
   },
   factory_unreachable: {
     status: 503,
+    forNow: true,
     means: 'The image factory did not answer, or its response was invalid.',
   },
   server_unreachable: {
     status: 503,
+    forNow: true,
     means: 'The server did not answer, so the requested information is unknown.',
   },
   unavailable: {
     status: 503,
+    forNow: true,
     means: 'The database is unavailable or the load is too high; `Retry-After` says when to retry.',
   },
-} as const satisfies Record<string, { status: number; means: string }>
+} as const satisfies Record<string, { status: number; means: string; forNow?: true }>
 
 export type ErrorCode = keyof typeof errors
+const kindOf = (code: ErrorCode): RefusalKind => ('forNow' in errors[code] ? 'for_now' : 'final')
 
 export const relatedKinds = ['subnet', 'cluster', 'server'] as const
 /** The object that blocks the call, for a link to it. */
@@ -175,11 +192,13 @@ export interface ErrorBody {
   code: ErrorCode
   fields?: Record<string, string>
   related?: Related
+  /** The refusal may end by itself: the same call may succeed later. */
+  for_now?: true
   request_id: string
 }
 
 /**
- * Thrown by use-cases and sent as `{error, code, fields?, related?, request_id}`. Any other error
+ * Thrown by use-cases and sent as `{error, code, fields?, related?, for_now?, request_id}`. Any other error
  * is a 500 without details.
  */
 export class Problem extends Error {
@@ -190,6 +209,8 @@ export class Problem extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The object that conflicts with the request. */
   readonly related: Related | undefined
+  /** Whether the refusal may end by itself (`rule.ts`). By default its code says so. */
+  readonly kind: RefusalKind
 
   constructor(
     code: ErrorCode,
@@ -197,6 +218,7 @@ export class Problem extends Error {
     fields?: Record<string, string>,
     retryAfterSeconds?: number,
     related?: Related,
+    kind: RefusalKind = kindOf(code),
   ) {
     super(message)
     this.name = 'Problem'
@@ -204,5 +226,11 @@ export class Problem extends Error {
     this.fields = fields
     this.retryAfterSeconds = retryAfterSeconds
     this.related = related
+    this.kind = kind
+  }
+
+  /** A rule's refusal, with its sentence and its kind. */
+  static of(code: ErrorCode, { reason, kind = 'final' }: Refusal): Problem {
+    return new Problem(code, reason, undefined, undefined, undefined, kind)
   }
 }

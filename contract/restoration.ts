@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
 import { time } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { forNow, type Verdict, yes } from './rule.ts'
 import { someOf } from './words.ts'
 
 export const HeldCluster = z.object({
@@ -48,7 +48,7 @@ export type Restoration = z.infer<typeof Restoration>
 /** Whether a cluster may be resumed: the state of each of its servers must be known. */
 export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Verdict {
   if (unasked.length === 0) return yes
-  return no(
+  return forNow(
     `${someOf(unasked)} ${unasked.length === 1 ? 'has' : 'have'} not been contacted since the restore: wait until each has answered or failed to answer`,
   )
 }

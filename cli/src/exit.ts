@@ -24,6 +24,7 @@ export const Refusal = z.object({
   error: z.string(),
   code: z.string(),
   fields: z.optional(z.record(z.string(), z.string())),
+  for_now: z.optional(z.boolean()),
   request_id: z.string(),
 })
 type Refusal = z.infer<typeof Refusal>
@@ -35,17 +36,20 @@ export class CliError extends Error {
   readonly hint: string | undefined
   /** The API's error response, if there is one. */
   readonly body: Refusal | undefined
+  /** Something is silent, busy or not ready yet: the same attempt may succeed later. */
+  readonly isForNow: boolean
 
   constructor(
     exit: Exit,
     message: string,
-    more: { hint?: string; body?: Refusal; cause?: unknown } = {},
+    more: { hint?: string; body?: Refusal; cause?: unknown; isForNow?: boolean } = {},
   ) {
     super(message, { cause: more.cause })
     this.name = 'CliError'
     this.exit = exit
     this.hint = more.hint
     this.body = more.body
+    this.isForNow = more.isForNow ?? more.body?.for_now === true
   }
 }
 

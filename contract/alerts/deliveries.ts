@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { list, listOperation } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { forNow, no, type Verdict, yes } from '../rule.ts'
 
 /** `waiting`: to be sent, perhaps again. `failed`: given up after a day. */
 export const deliveryStates = { waiting: 'Waiting', sent: 'Sent', failed: 'Failed' }
@@ -93,7 +93,7 @@ export const deliveryGet = operation('deliveryGet', 'GET /v1/deliveries/{id}', '
 /** Whether a message may be sent again. */
 export const canSendAgain = ({ state, channel }: Pick<Delivery, 'state' | 'channel'>): Verdict =>
   state === 'waiting'
-    ? no('The message waits for its next attempt already')
+    ? forNow('The message waits for its next attempt already')
     : channel.id === null
       ? no('The channel was removed')
       : yes

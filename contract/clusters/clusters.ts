@@ -22,7 +22,7 @@ import { operation, type Words } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
 import { changed, time, wholeIn } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { forNow, no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
 export * from './control-planes.ts'
@@ -215,7 +215,13 @@ export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
   worker: 874 * 1024 ** 2,
 }
 
-export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
+export const Check = z.object({
+  check: z.string(),
+  ok: z.boolean(),
+  message: z.string(),
+  /** Of a failed check that may pass later by itself (`rule.ts`): something is silent or busy. */
+  for_now: z.optional(z.literal(true)),
+})
 export type Check = z.infer<typeof Check>
 
 /** What clusters are grouped by, beside labels. */
@@ -441,11 +447,11 @@ export const clusterEvents = operation(
  * A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs.
  */
 export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
-  c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
+  c.talos_answers ? yes : forNow('No server of the cluster answers over its secured API yet')
 
 /** A kubeconfig can be issued after the control plane has answered. */
 export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
-  c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
+  c.status === 'ready' || c.status === 'degraded' ? yes : forNow('The cluster is not ready yet')
 
 export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'deleting' ? no('The cluster is being deleted already') : yes

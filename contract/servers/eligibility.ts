@@ -16,6 +16,8 @@ export const eligibilityChecks = [
   'management_address',
   'name',
 ] as const
+/** The checks whose failure is only for now (`rule.ts`): the server may answer again by itself. */
+export const checksForNow: ReadonlySet<(typeof eligibilityChecks)[number]> = new Set(['reachable'])
 export const Eligibility = z.object({
   check: z.enum(eligibilityChecks),
   ok: z.boolean(),

@@ -61,6 +61,7 @@ test('a server can be controlled only after it runs its cluster’s configuratio
   expect(canControlServer({ status: 'maintenance', cluster })).toEqual({
     ok: false,
     reason: 'The server does not run the configuration of web yet',
+    kind: 'for_now',
   })
   expect(canControlServer({ status: 'maintenance', cluster: null })).toEqual({
     ok: false,
@@ -77,6 +78,7 @@ test('a command can be sent only to a server that answers', () => {
     ok: false,
     reason:
       'calm-heron-204 does not answer, so no command reaches it: switch it off and on at its place',
+    kind: 'for_now',
   })
 })
 
@@ -180,6 +182,7 @@ describe('leaving a cluster', () => {
     expect(canResetServer(failed, cluster)).toEqual({
       ok: false,
       reason: 'The server does not run the configuration of prod yet',
+      kind: 'for_now',
     })
     expect(canRemoveServer(failed).ok).toBe(false)
     expect(canForceRemoveServer(failed, cluster).ok).toBe(false)

@@ -8,8 +8,9 @@ import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
 import { time, wholeInQuery } from '../page.ts'
-import { all, no, type Verdict, yes } from '../rule.ts'
+import { all, forNow, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
+import { checksForNow } from './eligibility.ts'
 import { NewQuarantine } from './quarantine.ts'
 import { Server, type ServerStatus } from './server.ts'
 
@@ -224,7 +225,7 @@ export const canLabelServer = (s: Pick<Server, 'status'>): Verdict =>
 export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
   if (s.status === 'deleted') return no('The server was removed already')
   if (s.cluster) return no(`Take the server out of the cluster ${s.cluster.name} first`)
-  return s.operation_id ? no('An operation on the server has not ended') : yes
+  return s.operation_id ? forNow('An operation on the server has not ended') : yes
 }
 
 /**
@@ -246,7 +247,7 @@ function canLeave(
       `The cluster ${cluster.name} is being deleted, which also removes its servers from it`,
     )
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
-    return no(
+    return forNow(
       `The cluster ${cluster.name} is still being created: replace the server in the cluster, or cancel the creation`,
     )
   const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
@@ -271,7 +272,7 @@ export function canResetServer(
 ): Verdict {
   if (s.status === 'deleted') return no(removed)
   if (!s.cluster) return no(onlyInCluster)
-  if (s.operation_id) return no('An operation on the server has not ended')
+  if (s.operation_id) return forNow('An operation on the server has not ended')
   if (cluster) {
     const left = canLeave(s, cluster)
     if (!left.ok) return left
@@ -282,7 +283,9 @@ export function canResetServer(
   }
   if (s.status !== 'ready') return canControlServer(s)
   return s.talos.reachable === false
-    ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`)
+    ? forNow(
+        `${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`,
+      )
     : yes
 }
 
@@ -306,7 +309,7 @@ export function canControlServer(s: Known): Verdict {
   if (!s.cluster) return no(onlyInCluster)
   return s.status === 'ready'
     ? yes
-    : no(`The server does not run the configuration of ${s.cluster.name} yet`)
+    : forNow(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
 /**
@@ -319,13 +322,15 @@ export function canCommandServer(
   const control = canControlServer(s)
   if (!control.ok) return control
   return s.talos.reachable === false
-    ? no(`${s.name} does not answer, so no command reaches it: switch it off and on at its place`)
+    ? forNow(
+        `${s.name} does not answer, so no command reaches it: switch it off and on at its place`,
+      )
     : yes
 }
 
 /** Whether no operation runs on a server. */
 export const isIdle = (s: Pick<Server, 'operation_id'>): Verdict =>
-  s.operation_id === null ? yes : no('An operation on the server has not ended')
+  s.operation_id === null ? yes : forNow('An operation on the server has not ended')
 
 type Identified = { readonly identity: Pick<Server['identity'], 'state' | 'seen'> }
 
@@ -386,8 +391,12 @@ export function canJoinCluster(
   talosVersion?: string,
 ): Verdict {
   if (s.status === 'deleted') return no(removed)
-  const failed = s.eligibility.find((e) => !e.ok)
-  if (failed) return no(failed.reason ?? `The check ${failed.check} failed`)
+  const failed = s.eligibility.filter((e) => !e.ok)
+  const first = failed.find((e) => !checksForNow.has(e.check)) ?? failed[0]
+  if (first) {
+    const reason = first.reason ?? `The check ${first.check} failed`
+    return checksForNow.has(first.check) ? forNow(reason) : no(reason)
+  }
   if (talosVersion === undefined || s.talos.version === null) return yes
   return all(
     canRunTalos(s.talos.version, talosVersion),

@@ -12,7 +12,7 @@ import { operation, type Words } from '../operation.ts'
 import { begun, hasEnded, operationStatuses } from '../operations.ts'
 import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { forNow, no, type Verdict, yes } from '../rule.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { count, counted, someOf } from '../words.ts'
 
@@ -220,8 +220,17 @@ export const SharedPatchPreview = z.object({
       warnings: z.array(z.string()),
     }),
   ),
-  /** Servers that would refuse the patch, with the reason. */
-  refused: z.array(z.object({ server: NamedServer, reason: z.string() })),
+  /**
+   * Servers that would refuse the patch, with the reason. `for_now`: the server only doesn't answer,
+   * and a roll-out waits for it.
+   */
+  refused: z.array(
+    z.object({
+      server: NamedServer,
+      reason: z.string(),
+      for_now: z.optional(z.literal(true)),
+    }),
+  ),
   /** Servers that Steelyard would lose. A roll-out has to confirm them. */
   losses: z.array(ServerLoss),
 })
@@ -372,7 +381,7 @@ export const isSharedPatchIdle = ({
   name,
   last_operation: last,
 }: Pick<SharedPatch, 'name' | 'last_operation'>): Verdict =>
-  last === null || hasEnded(last) ? yes : no(sharedPatchRefusals.busy(name))
+  last === null || hasEnded(last) ? yes : forNow(sharedPatchRefusals.busy(name))
 
 export function canRollOutSharedPatch(
   patch: Pick<SharedPatch, 'name' | 'servers' | 'last_operation'>,

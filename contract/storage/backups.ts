@@ -9,7 +9,7 @@ import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { changed, time } from '../page.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { forNow, no, type Verdict, yes } from '../rule.ts'
 
 export const Backup = z.object({
   id: z.uuid(),
@@ -65,7 +65,9 @@ export const canVerifyBackup = ({
 }: Pick<Backup, 'status' | 'reason' | 'size_bytes'>): Verdict => {
   if (status === 'ready' || (status === 'failed' && size_bytes !== null)) return yes
   if (status === 'failed') return no(`The backup failed${reason === null ? '' : `: ${reason}`}`)
-  return no(status === 'taking' ? 'The backup is still being taken' : 'The backup is being removed')
+  return status === 'taking'
+    ? forNow('The backup is still being taken')
+    : no('The backup is being removed')
 }
 
 const calls = callsOf(

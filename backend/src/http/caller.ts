@@ -88,7 +88,7 @@ export function demandAccess(caller: UserCaller, userId: string): void {
 /** @throws Problem forbidden unless the user may give somebody the role */
 export function demandRole(caller: Caller, role: Role): void {
   const verdict = caller.kind === 'user' ? mayGiveRole(caller.scopes, role) : yes
-  if (!verdict.ok) throw new Problem('forbidden', verdict.reason)
+  if (!verdict.ok) throw Problem.of('forbidden', verdict)
 }
 
 /** The caller of changes that reconcilers make. */

@@ -1,5 +1,5 @@
 /**
- * Converts errors to `{error, code, fields?, related?, request_id}`. Only a Problem's sentence
+ * Converts errors to `{error, code, fields?, related?, for_now?, request_id}`. Only a Problem's sentence
  * reaches the caller; any other error is a 500 without details.
  */
 import { STATUS_CODES } from 'node:http'
@@ -60,7 +60,7 @@ export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {
 
 /** Throws a Problem with the code and the verdict's reason if the verdict is a refusal. */
 export function demand(verdict: Verdict, code: ErrorCode): void {
-  if (!verdict.ok) throw new Problem(code, verdict.reason)
+  if (!verdict.ok) throw Problem.of(code, verdict)
 }
 
 /** Errors of the framework that are the caller's fault, by the framework's code. */
@@ -142,6 +142,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
     code: problem.code,
     ...(problem.fields && { fields: problem.fields }),
     ...(problem.related && { related: problem.related }),
+    ...(problem.kind === 'for_now' && { for_now: true as const }),
     request_id: request.id,
   }
   const { status } = errors[problem.code]

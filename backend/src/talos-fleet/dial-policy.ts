@@ -95,7 +95,7 @@ export function dialPolicy({ networks, own, simulate }: DialSettings) {
 
   const demand = (address: string, port: number): void => {
     const verdict = check(address, port)
-    if (!verdict.ok) throw new Problem('dial_refused', verdict.reason)
+    if (!verdict.ok) throw Problem.of('dial_refused', verdict)
   }
 
   return {

@@ -6,6 +6,7 @@ import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/change
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { LabelChange } from '#contract/labels/labels.ts'
 import type { Labels } from '#contract/labels/selector.ts'
+import type { Refusal } from '#contract/rule.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import type { SharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
 import type { NewTemplate } from '#contract/templates/templates.ts'
@@ -144,6 +145,8 @@ export interface Planning {
   readonly removable: ReadonlySet<string>
   /** Whether upgrades take no snapshot of etcd first. */
   readonly noSnapshot: boolean
+  /** `--wait`: a refusal that is only for now doesn't stop the plan, because its line waits. */
+  readonly waits: boolean
   /** Templates that are neither saved nor in a document, by name. */
   readonly templates: ReadonlyMap<string, NewTemplate>
   readonly plan: Plan
@@ -188,6 +191,10 @@ export const documentsOf = <D extends AnyDocument>(
 ): Placed<D>[] => documents.filter(({ document }) => document.kind === kind) as Placed<D>[]
 
 export const keyOf = (kind: string, name: string): string => `${kind}\u0000${name}`
+
+/** Whether the line of a change that is refused now waits until it may begin. */
+export const mayWait = ({ waits }: Pick<Planning, 'waits'>, { kind }: Refusal): boolean =>
+  waits && kind === 'for_now'
 
 /** Adds a problem at a field of a document. */
 export const refuse = (

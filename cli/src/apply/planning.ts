@@ -15,6 +15,7 @@ export interface PlanOptions {
   /** Names of the servers that may leave their clusters, which wipes them. */
   readonly removable?: readonly string[]
   readonly noSnapshot?: boolean
+  readonly waits?: boolean
   readonly templates?: Planning['templates']
 }
 
@@ -87,7 +88,14 @@ function demandRemoved({ plan, removable }: Planning): void {
 export async function makePlan(
   context: Context,
   documents: readonly Placed[],
-  { set, prune, removable = [], noSnapshot = false, templates = new Map() }: PlanOptions,
+  {
+    set,
+    prune,
+    removable = [],
+    noSnapshot = false,
+    waits = false,
+    templates = new Map(),
+  }: PlanOptions,
 ): Promise<WholePlan> {
   const { first, problems } = byName(documents)
   const plan: Plan = { steps: [], problems, waiting: [], notes: [], withheld: [], unchanged: 0 }
@@ -101,6 +109,7 @@ export async function makePlan(
     prune,
     removable: new Set(removable),
     noSnapshot,
+    waits,
     templates,
     plan,
     described: new Set(),

@@ -3,6 +3,7 @@ import type { DocumentKind } from '#contract/apply/documents.ts'
 import type { Context } from '../command.ts'
 import { CliError, exitCodes } from '../exit.ts'
 import { watch } from '../watch.ts'
+import { patiently } from './patience.ts'
 import { keyOf, type Run, type Step } from './plan.ts'
 import type { World } from './world.ts'
 
@@ -52,8 +53,11 @@ function openRun(
     context,
     ...options,
     operations,
-    call: (operation, ask, version) =>
-      context.api.call(operation, ask as never, { version, set: set ?? undefined }),
+    call: (operation, ask, version) => {
+      const call = () =>
+        context.api.call(operation, ask as never, { version, set: set ?? undefined })
+      return options.waits ? patiently(context, call) : call()
+    },
     async idOf(kind, name) {
       const id =
         made.get(keyOf(kind, name)) ??

@@ -86,6 +86,7 @@ async function planOf(
     prune: prune ? { clusters } : null,
     removable,
     noSnapshot,
+    waits,
   })
   if (plan.problems.length > 0)
     throw new CliError('conflict', problemsText(plan.problems), { hint })

@@ -8,7 +8,7 @@ import { callsOf } from '../../object-calls.ts'
 import { operation, type Words } from '../../operation.ts'
 import { changed, time } from '../../page.ts'
 import { ClusterServer } from '../clusters.ts'
-import { no, type Verdict, yes } from '../../rule.ts'
+import { forNow, no, type Verdict, yes } from '../../rule.ts'
 import { NewSnapshotSchedule } from './snapshot-schedule.ts'
 
 /**
@@ -174,9 +174,9 @@ export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict 
   if (s.status === 'ready') return yes
   if (s.status === 'failed')
     return no(`The snapshot failed${s.reason === null ? '' : `: ${s.reason}`}`)
-  return no(
-    s.status === 'taking' ? 'The snapshot is still being taken' : 'The snapshot is being removed',
-  )
+  return s.status === 'taking'
+    ? forNow('The snapshot is still being taken')
+    : no('The snapshot is being removed')
 }
 
 /**

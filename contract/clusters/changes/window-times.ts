@@ -55,6 +55,16 @@ export function isOpen(window: MaintenanceWindow, at: Date): boolean {
   return false
 }
 
+/** When the window closes that is open at this time; null if none is. */
+export function closingAt(window: MaintenanceWindow, at: Date): Date | null {
+  const now = at.getTime()
+  const closings = [...openings(window, now, 1)].flatMap((opening) => {
+    const closing = opening + window.minutes * minuteMs
+    return opening <= now && now < closing ? [closing] : []
+  })
+  return closings.length === 0 ? null : new Date(Math.max(...closings))
+}
+
 /** When the window opens next; `at` itself if it is open. */
 export function nextOpening(window: MaintenanceWindow, at: Date): Date {
   const now = at.getTime()

@@ -54,7 +54,7 @@ export const applied = ({ db }: Pick<Platform, 'db'>): Domain => ({
       const byKind = Map.groupBy(objects, ({ kind }) => kind)
       for (const kind of byKind.keys()) {
         const verdict = permits(caller.scopes, appliedKinds[kind])
-        if (!verdict.ok) throw new Problem('forbidden', verdict.reason)
+        if (!verdict.ok) throw Problem.of('forbidden', verdict)
       }
       return inTransaction(db, async (tx) => {
         let moved = 0

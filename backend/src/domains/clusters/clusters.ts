@@ -108,7 +108,7 @@ async function download(
   const row = await demandCluster(db, id)
   const verdict =
     what === 'talosconfig' ? canDownloadTalosconfig(present(row)) : canDownloadKubeconfig(row)
-  if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
+  if (!verdict.ok) throw Problem.of('cluster_not_ready', verdict)
   const text = await mint(row)
   await inTransaction(db, (tx) =>
     record(tx, caller, {

@@ -3,7 +3,7 @@
  * and the removal of lost servers.
  */
 import { Problem } from '#contract/errors.ts'
-import { no, type Verdict, yes } from '#contract/rule.ts'
+import { forNow, no, type Refusal, type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -214,13 +214,13 @@ export function canLeaveEtcd(
   const first =
     removalOfTwins({ members }, ill) ?? `Bring ${listed(ill.map((m) => m.name))} back first`
   if (healthyStaying < majorityOf(rest.length))
-    return no(
+    return forNow(
       `Without ${name}, etcd of ${cluster} has ${counted(rest.length, 'member')} and needs ${majorityOf(rest.length)} of them healthy, but only ${healthyStaying} ${healthyStaying === 1 ? 'is' : 'are'}. ${first}`,
     )
   const healthyNow = voters.filter((m) => m.healthy).length
   const down = ill.filter((m) => m.name !== name && !isHealthyIn({ members }, m.name))
   if (healthyNow < majorityOf(voters.length))
-    return no(
+    return forNow(
       `etcd of ${cluster} has no majority, so no member can be removed: ${healthyNow} of ${voters.length} ${healthyNow === 1 ? 'is' : 'are'} healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${down.length > 0 ? ` or ${listed(down.map((m) => m.name))}` : ''} back, or restore the cluster from a snapshot`,
     )
   return yes
@@ -236,13 +236,15 @@ export async function whyStay(
   m: MemberRow,
   cluster: string,
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<Refusal | null> {
   if (m.role !== 'control_plane') return null
   const etcd = await etcdMembers(parts, members, signal)
   if (!etcd)
-    return `No control plane of ${cluster} reports the members of etcd, so none can be removed`
+    return forNow(
+      `No control plane of ${cluster} reports the members of etcd, so none can be removed`,
+    )
   const verdict = canLeaveEtcd(etcd, m.name, cluster)
-  return verdict.ok ? null : verdict.reason
+  return verdict.ok ? null : verdict
 }
 
 /**

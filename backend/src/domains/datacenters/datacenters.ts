@@ -140,7 +140,7 @@ export function datacenterCalls(parts: CallParts): Domain {
   const demandEmpty = async (tx: Tx, id: string) => {
     const found = await store.referring(tx, id, now())
     const verdict = canRemoveDatacenter(found)
-    if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
+    if (!verdict.ok) throw Problem.of('datacenter_in_use', verdict)
     if (found.additions > 0)
       throw new Problem(
         'datacenter_in_use',

@@ -192,7 +192,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters }: Toke
         const now = clock.now()
         const before = present(row, now)
         const verdict = canRevokeJoinToken(before)
-        if (!verdict.ok) throw new Problem('conflict', verdict.reason)
+        if (!verdict.ok) throw Problem.of('conflict', verdict)
         await store.changeToken(tx, id, { revoked_at: new Date(now) }, new Date(now))
         const after = present(await tokenOf(tx, id), now)
         const target = { kind: 'join_token', id, name: row.name }

@@ -10,6 +10,7 @@ import {
   type clusterSubnetsAssign,
   type Subnet,
 } from '#contract/network/subnets.ts'
+import { no } from '#contract/rule.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { ClusterFacts } from '../clusters/api.ts'
@@ -146,7 +147,7 @@ export async function takenBy(
 
 /** @throws Problem cluster_not_ready */
 export function checkReady(cluster: ClusterFacts): void {
-  if (cluster.leaving) throw new Problem('cluster_not_ready', `${cluster.name} is being deleted`)
+  if (cluster.leaving) throw Problem.of('cluster_not_ready', no(`${cluster.name} is being deleted`))
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
     throw new Problem(
       'cluster_not_ready',

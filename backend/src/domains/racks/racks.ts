@@ -164,7 +164,7 @@ export function racks(parts: RackParts): Domain {
         const row = existing(await store.lock(tx, id), 'rack', ifMatch)
         const inside = await servers.standingIn(tx, id)
         const verdict = canRemoveRack({ servers: inside.length })
-        if (!verdict.ok) throw new Problem('conflict', verdict.reason)
+        if (!verdict.ok) throw Problem.of('conflict', verdict)
         await store.remove(tx, id)
         await record(tx, caller, {
           action: 'rack.removed',

@@ -31,7 +31,7 @@ import { noPlace } from './places.ts'
 import * as store from './store.ts'
 
 export function demand(verdict: Verdict, code: ErrorCode): void {
-  if (!verdict.ok) throw new Problem(code, verdict.reason)
+  if (!verdict.ok) throw Problem.of(code, verdict)
 }
 
 /** @returns the datacenter's code. @throws Problem not_found */

@@ -251,7 +251,7 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
           `${row.name} is in no cluster, so it can't become ready`,
         )
       const verdict = row.status === 'ready' ? null : canBecome(row.status, 'ready')
-      if (verdict && !verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      if (verdict && !verdict.ok) throw Problem.of('transition_refused', verdict)
       await change(tx, caller, nodeId, { status: 'ready', operation_id: null })
     },
 

@@ -101,7 +101,7 @@ export function backups(parts: SnapshotParts): Domain {
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Backup> {
       const row = own(await store.find(db, id))
       const verdict = canVerifyBackup(presentBackup(row))
-      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      if (!verdict.ok) throw Problem.of('transition_refused', verdict)
       const passphrase = await demandPassphrase()
       let damage: string | null = null
       try {

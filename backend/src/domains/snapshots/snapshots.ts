@@ -65,7 +65,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
   const usable = async (id: string): Promise<store.SnapshotRow> => {
     const row = await found(db, id)
     const verdict = canUseSnapshot(present(row))
-    if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+    if (!verdict.ok) throw Problem.of('transition_refused', verdict)
     return row
   }
   const demandCluster = async (on: Db | Tx, id: string) => {
@@ -120,7 +120,7 @@ export function snapshots(parts: SnapshotParts): Snapshots & Domain {
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Snapshot> {
       const row = await found(db, id)
       const verdict = canVerifySnapshot(present(row))
-      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      if (!verdict.ok) throw Problem.of('transition_refused', verdict)
       let damage: string | null = null
       try {
         const file = await readWhole(parts, await stores.open(row.store_id), row, signal)

@@ -36,6 +36,12 @@ const error = {
         name: { type: 'string' },
       },
     },
+    for_now: {
+      type: 'boolean',
+      enum: [true],
+      description:
+        'A server is silent, or something is busy or not ready yet: the same call may succeed later. Missing if a rule refuses the call, until somebody changes something.',
+    },
     request_id: {
       type: 'string',
       format: 'uuid',

@@ -130,8 +130,10 @@ async function previewOf(
     const preview = await planning.context.api.call(sharedPatchPreview, {
       body: { ...(known && { id: known.id }), name, weight, body, targets },
     })
-    if (!roll_out || preview.refused.length === 0) return preview
-    for (const { server, reason } of preview.refused)
+    // The roll-out waits for a server that only doesn't answer now.
+    const refused = preview.refused.filter((one) => one.for_now !== true)
+    if (!roll_out || refused.length === 0) return preview
+    for (const { server, reason } of refused)
       refuse(planning, placed, `${server.name} refuses it: ${reason}`, 'body')
   } catch (error) {
     if (!(error instanceof CliError) || error.body?.code !== 'invalid') throw error

@@ -16,7 +16,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { CliError } from '../../exit.ts'
 import { grouped } from '../../grouped.ts'
 import type { Placed } from '../files.ts'
-import { type Change, type Planning, ranks, refuse, type Step } from '../plan.ts'
+import { type Change, mayWait, type Planning, ranks, refuse, type Step } from '../plan.ts'
 import { beginChange, openOperations, openText, refusalOf } from './start.ts'
 
 /** A patch that a server of a running cluster gets, or loses. */
@@ -104,7 +104,8 @@ function addStep(planning: Planning, cluster: Cluster, group: Group, plan: Clust
       const first = steps
         .filter((s) => s.kind === 'cluster' && s.name === name && s.rank >= ranks.change)
         .toSorted((a, b) => a.rank - b.rank)[0]
-      return beginChange(run, { id, name }, group.change, first === step ? plan.seen : null)
+      const isSeen = first === step && refusalOf(plan) === null
+      return beginChange(run, { id, name }, group.change, isSeen ? plan.seen : null)
     },
   }
   steps.push(step)
@@ -143,8 +144,8 @@ async function planGroup(planning: Planning, cluster: Cluster, group: Group): Pr
     return
   }
   const refused = refusalOf(plan)
-  if (refused === null) addStep(planning, cluster, group, plan)
-  else fail(planning, group.wishes[0]!, `${title} of ${cluster.name}: ${refused}`)
+  if (refused === null || mayWait(planning, refused)) addStep(planning, cluster, group, plan)
+  else fail(planning, group.wishes[0]!, `${title} of ${cluster.name}: ${refused.reason}`)
 }
 
 /** The running cluster of a server, whose patches are a change of the cluster. */

@@ -20,7 +20,7 @@ import {
 import type { Server } from '#contract/servers/servers.ts'
 import { CliError } from '../../exit.ts'
 import type { Placed } from '../files.ts'
-import { type Planning, ranks, refuse, type Run } from '../plan.ts'
+import { mayWait, type Planning, ranks, refuse, type Run } from '../plan.ts'
 import { type FoundServer, isFreed } from '../servers.ts'
 import { differenceOf, type Facts, hasImage, type Wanted } from './difference.ts'
 import { planSettings } from './settings.ts'
@@ -173,7 +173,7 @@ async function planAll(
   for (const one of wanted) {
     const { change } = one
     const settles = settledBy[change.kind] ?? []
-    const isSettled =
+    let isSettled =
       before.some((kind) => settles.includes(kind)) || (isLater && change.kind === 'grow')
     const params = { id: cluster.id }
     let plan: ClusterPlan | null = null
@@ -184,12 +184,13 @@ async function planAll(
       if (!isSettled) refuse(planning, placed, error.message)
     }
     const refused = plan && refusalOf(plan)
+    if (refused && mayWait(planning, refused)) isSettled = true
     if (refused && !isSettled)
-      refuse(planning, placed, `${kindTitles[changeOperations[change.kind]]}: ${refused}`)
+      refuse(planning, placed, `${kindTitles[changeOperations[change.kind]]}: ${refused.reason}`)
     addStep(planning, placed, cluster, {
-      wanted: refused && isSettled ? { ...one, note: later(one, refused) } : one,
+      wanted: refused && isSettled ? { ...one, note: later(one, refused.reason) } : one,
       plan,
-      isFirst: before.length === 0 && !isLater && !isScheduled,
+      isFirst: before.length === 0 && !isLater && !isScheduled && !refused,
     })
     before.push(change.kind)
   }

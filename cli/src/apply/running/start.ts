@@ -12,6 +12,7 @@ import {
   operationList,
   operationTitle,
 } from '#contract/operations.ts'
+import { firstFailed, type Refusal, refusalBy } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import type { Api } from '../../api/client.ts'
 import { withDisks } from '../../commands/confirm-disks.ts'
@@ -19,11 +20,14 @@ import { withLosses } from '../../commands/confirm-loss.ts'
 import { helps } from '../../commands/cluster-changes/plan-text.ts'
 import { CliError } from '../../exit.ts'
 import { oneLine, words } from '../../text.ts'
+import { patiently } from '../patience.ts'
 import type { Run } from '../plan.ts'
 
-/** A change that can't begin: the message of its first failed check; null if it can. */
-export const refusalOf = ({ checks }: Pick<ClusterPlan, 'checks'>): string | null =>
-  checks.find((c) => !c.ok)?.message ?? null
+/** Why a change can't begin; null if it can. */
+export function refusalOf({ checks }: Pick<ClusterPlan, 'checks'>): Refusal | null {
+  const failed = firstFailed(checks)
+  return failed === undefined ? null : refusalBy(failed)
+}
 
 /**
  * The operations on a cluster that have not ended, scheduled ones included. A snapshot changes no
@@ -70,12 +74,16 @@ export async function beginChange(
   seen: string | null,
 ): Promise<'begun' | 'done'> {
   const params = { id: cluster.id }
-  const plan = await run.call(clusterPlan, { params, body: { change } })
-  const refused = refusalOf(plan)
-  if (refused !== null)
-    throw new CliError('conflict', refused, {
+  const planned = async (): Promise<ClusterPlan> => {
+    const plan = await run.call(clusterPlan, { params, body: { change } })
+    const refused = refusalOf(plan)
+    if (refused === null) return plan
+    throw new CliError('conflict', refused.reason, {
       hint: helps(cluster.name, plan).map(oneLine).join('. '),
+      isForNow: refused.kind === 'for_now',
     })
+  }
+  const plan = await (run.waits ? patiently(run.context, planned) : planned())
   const { operation } = await withDisks(
     run.context,
     async () => plan.disks,

@@ -25,7 +25,8 @@ export function previewText(preview: SharedPatchPreview): string {
         `${counted(servers.length, 'server')} (${namesOf(servers)}), ${effects[effect]}:\n${lines.map((line) => `  ${manyLines(line)}\n`).join('')}${warnings.map((one) => `  # ${oneLine(one)}\n`).join('')}`,
     ),
     ...refused.map(
-      ({ server, reason }) => `${oneLine(server.name)}: refused, ${oneLine(reason)}\n`,
+      ({ server, reason, for_now }) =>
+        `${oneLine(server.name)}: ${for_now ? 'a roll-out waits for it' : 'refused'}, ${oneLine(reason)}\n`,
     ),
     ...losses.map(({ reason }) => `Warning: ${oneLine(reason)}\n`),
     ...(unchanged > 0 ? [`${counted(unchanged, 'server')}: no difference\n`] : []),

@@ -220,7 +220,7 @@ export const sharedPatchCommands: Command[] = [
         body: { ...(known && { id: known.id }), ...whole },
       })
       context.show(preview, previewText)
-      return preview.refused.length === 0 ? 0 : 1
+      return preview.refused.every((one) => one.for_now) ? 0 : 1
     },
   }),
   command({

@@ -10,7 +10,7 @@ import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
-import { no, yes } from '#contract/rule.ts'
+import { firstFailed, no, refusalBy, yes } from '#contract/rule.ts'
 import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { someOf } from '#contract/words.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
@@ -29,11 +29,11 @@ import { digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planni
 import { demandNoLoss } from '../../../http/errors.ts'
 
 /**
- * Refuses the change with the message of its first failed check. @throws Problem transition_refused
+ * Refuses the change with the message of the failed check that counts. @throws Problem transition_refused
  */
 function demandChecks({ checks }: Planned): void {
-  const failed = checks.find((c) => !c.ok)
-  if (failed) throw new Problem('transition_refused', failed.message)
+  const failed = firstFailed(checks)
+  if (failed) throw Problem.of('transition_refused', refusalBy(failed))
 }
 
 /**
@@ -197,7 +197,14 @@ async function requestOnce(
       row.updated_at.getTime() !== view.state.row.updated_at.getTime() &&
       (await hasMoved(tx, view))
     )
-      throw new Moved('stale', 'The cluster has changed in the meantime: try again')
+      throw new Moved(
+        'stale',
+        'The cluster has changed in the meantime: try again',
+        undefined,
+        undefined,
+        undefined,
+        'for_now',
+      )
     const operation = await parts.operations.create(tx, caller, {
       kind: changeOperations[change.kind],
       target: { id, name: row.name },

@@ -8,7 +8,7 @@ import { changeTable } from '#contract/clusters/changes/table.ts'
 import { controlPlanesOf } from '../kubernetes.ts'
 import { settleFull } from '../remedies.ts'
 import { joined, listed } from '../sentences.ts'
-import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
+import { type ChangeKind, check, forNowIf, keyOf, memberOf, talos, viewOf } from './frame.ts'
 import {
   etcdHealthy,
   etcdRemedies,
@@ -65,11 +65,14 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
     const order = leaderLast(controlPlanesOf(view.state.members), reports)
     return {
       checks: [
-        check(
-          'etcd',
-          reports.length > 0 && refusal === '',
-          refusal || 'Every member of etcd answers',
-          etcdRemedies(reports),
+        forNowIf(
+          true,
+          check(
+            'etcd',
+            reports.length > 0 && refusal === '',
+            refusal || 'Every member of etcd answers',
+            etcdRemedies(reports),
+          ),
         ),
         ...(corrupt === '' ? [] : [check('data', false, corrupt, etcdRemedies(reports))]),
       ],

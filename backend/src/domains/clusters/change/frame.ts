@@ -10,7 +10,7 @@ import type {
   PlanGroup,
 } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
-import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Check, ClusterRole } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
@@ -284,3 +284,10 @@ export const check = (
   message,
   ...(!ok && remedies.length > 0 && { remedies: [...remedies] }),
 })
+
+/**
+ * The check, of which a failure is only for now if `isPassing`: what is silent, busy or not ready may
+ * end by itself, so that work that nobody watches waits for it.
+ */
+export const forNowIf = <C extends Check>(isPassing: boolean, one: C): C =>
+  isPassing && !one.ok ? { ...one, for_now: true } : one

@@ -10,16 +10,25 @@ import type {
 } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, operationTitle } from '#contract/operations.ts'
+import { forNow, no } from '#contract/rule.ts'
 import { disksToConfirm } from '#contract/servers/disks.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
+import { isForNow } from '../../../for-now.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
 import { type NewStep, shownDisk } from '../../operations/api.ts'
 import { type ClusterParts, factsOf } from '../parts.ts'
 import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
-import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
+import {
+  type ChangeKind,
+  type ChangeView,
+  check,
+  forNowIf,
+  type Planned,
+  prefixOf,
+} from './frame.ts'
 import { changeKinds } from './kinds.ts'
 import { planLine } from './line.ts'
 import { sharedRacks } from './members/shared-racks.ts'
@@ -51,11 +60,11 @@ export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => chang
 /** @throws Problem cluster_not_ready */
 function demandReady(row: store.ClusterRow): void {
   if (row.wanted === 'ready' && row.ready_at !== null) return
-  throw new Problem(
+  throw Problem.of(
     'cluster_not_ready',
     row.wanted === 'ready'
-      ? `${row.name} is not ready yet: it can be changed once it is created`
-      : `${row.name} is being deleted`,
+      ? forNow(`${row.name} is not ready yet: it can be changed once it is created`)
+      : no(`${row.name} is being deleted`),
   )
 }
 
@@ -130,12 +139,15 @@ async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Plan
   const leaving = members.filter(
     (m, i) => m.wanted === 'released' && states[i] && !hasEnded(states[i]),
   )
-  const settled = check(
-    'servers',
-    leaving.length === 0,
-    leaving.length === 0
-      ? 'No server is leaving the cluster'
-      : `${listed(leaving.map((m) => m.name))} ${leaving.length === 1 ? 'is' : 'are'} leaving the cluster`,
+  const settled = forNowIf(
+    true,
+    check(
+      'servers',
+      leaving.length === 0,
+      leaving.length === 0
+        ? 'No server is leaving the cluster'
+        : `${listed(leaving.map((m) => m.name))} ${leaving.length === 1 ? 'is' : 'are'} leaving the cluster`,
+    ),
   )
   try {
     const own = await kindOf(change.kind).plan(view, change)
@@ -161,7 +173,11 @@ async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Plan
   } catch (error) {
     const why = unanswered(view.signal, error)
     if (why === null) throw error
-    return { checks: [settled, check('answers', false, why)], groups: [] }
+    const answers = check('answers', false, why)
+    return {
+      checks: [settled, forNowIf(view.signal.aborted || isForNow(error), answers)],
+      groups: [],
+    }
   }
 }
 

@@ -18,6 +18,7 @@ import {
   isSameDisk,
   notConfirmed,
 } from '#contract/servers/disks.ts'
+import { checksForNow } from '#contract/servers/servers.ts'
 import { sharedRackWarnings } from '#contract/racks/spread.ts'
 import { nameSentences } from '#contract/names.ts'
 import { counted } from '#contract/words.ts'
@@ -233,6 +234,7 @@ export function judgeServers(
         refused(at, `${c.name} can't join: ${e.reason}`, {
           conflict: 'not_eligible',
           check: e.check,
+          ...(checksForNow.has(e.check) && { for_now: true }),
         })
         isWithoutDisk ||= e.check === 'disks' && disk === null
       }

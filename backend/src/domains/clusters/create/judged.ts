@@ -31,6 +31,8 @@ export interface Finding {
   /** The request field of the finding. */
   readonly field?: string
   /** A conflict with the current state, such as a taken server: 409 instead of 422. */
+  /** The check may pass later by itself (`contract/rule.ts`). */
+  readonly for_now?: true
   readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
 }
 

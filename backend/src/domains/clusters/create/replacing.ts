@@ -5,6 +5,7 @@ import type { clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { forNow } from '#contract/rule.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { NewStep } from '../../operations/api.ts'
@@ -152,17 +153,21 @@ const replaceIn = (
       )
     const bootstrap = await store.bootstrap(tx, id)
     if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
-      throw new Problem(
+      throw Problem.of(
         'transition_refused',
-        `etcd may have been started on ${old.name}, which does not answer: retry when it answers, or delete the cluster and create it again`,
+        forNow(
+          `etcd may have been started on ${old.name}, which does not answer: retry when it answers, or delete the cluster and create it again`,
+        ),
       )
     const before = members.find((m) => m.node_id === by)
     if (before && before.released_at === null)
       throw new Problem('server_taken', `${before.name} is already a server of ${row.name}`)
     if (before && leftTraces(before))
-      throw new Problem(
+      throw Problem.of(
         'not_eligible',
-        `${before.name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
+        forNow(
+          `${before.name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
+        ),
       )
     await servers.lockAll(tx, [by])
     const [facts] = await servers.forPlan(tx, [by])

@@ -6,7 +6,7 @@
 import { afterLeaving, canDeleteCluster, type Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
-import type { Verdict } from '#contract/rule.ts'
+import { forNow, type Verdict } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/servers/servers.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
@@ -44,10 +44,10 @@ const lookMs = 10_000
 
 function refuse(verdict: Verdict, facts: Pick<ServerFacts, 'operation_id'>): void {
   if (verdict.ok) return
-  if (verdict.reason === onlyInCluster) throw new Problem('server_not_in_cluster', verdict.reason)
-  throw new Problem(
+  if (verdict.reason === onlyInCluster) throw Problem.of('server_not_in_cluster', verdict)
+  throw Problem.of(
     facts.operation_id === null ? 'transition_refused' : 'operation_running',
-    verdict.reason,
+    verdict,
   )
 }
 
@@ -106,10 +106,10 @@ async function demandSpare(
   { answers }: { readonly answers: boolean },
 ): Promise<void> {
   const state = (await store.load(parts.db, m.cluster_id))!
-  const refusal =
-    (await whyStay(parts, state.members, m, state.row.name, signal)) ??
-    (answers ? await whyNotRequest({ parts, state, signal }, m) : null)
-  if (refusal !== null) throw new Problem('transition_refused', refusal)
+  const stay = await whyStay(parts, state.members, m, state.row.name, signal)
+  if (stay !== null) throw Problem.of('transition_refused', stay)
+  const others = answers ? await whyNotRequest({ parts, state, signal }, m) : null
+  if (others !== null) throw Problem.of('transition_refused', forNow(others))
 }
 
 /**
@@ -269,7 +269,7 @@ export const deleteCluster = (
     demandUnheld(caller, row)
     checkVersion(ifMatch, row.version)
     const verdict = canDeleteCluster(row)
-    if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
+    if (!verdict.ok && !force) throw Problem.of('operation_running', verdict)
     const running =
       row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
     if (running && !hasEnded(running)) {

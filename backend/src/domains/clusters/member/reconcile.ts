@@ -72,7 +72,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
         const refusal = isAlone
           ? await whyStay(parts, state.members, m, state.row.name, job.signal)
           : null
-        if (refusal !== null) return perform(turn, waitOrFail(turn, 'reset', refusal), seen)
+        if (refusal !== null) return perform(turn, waitOrFail(turn, 'reset', refusal.reason), seen)
         // A server without an operation was removed by force, or leaves with its whole cluster.
         if (m.operation_id === null) return reset(turn, act.graceful)
         const operation = await parts.operations.read(parts.db, m.operation_id)

@@ -7,6 +7,7 @@ import { keptOf } from '#contract/clusters/existing.ts'
 import type { clusterKeyReplace } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
+import { no } from '#contract/rule.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
@@ -59,7 +60,7 @@ export async function replaceKey(
   return inTransaction(db, async (tx) => {
     const now = await store.lock(tx, clusterId)
     if (!now || now.wanted !== 'ready')
-      throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
+      throw Problem.of('cluster_not_ready', no(`${row.name} is being deleted`))
     if (keptOf(now, 'cluster_key') === null) throw none()
     await secrets.sealChainKey(tx, clusterId, key.privateKey)
     key.privateKey.fill(0)

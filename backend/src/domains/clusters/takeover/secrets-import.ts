@@ -7,6 +7,7 @@ import { Problem } from '#contract/errors.ts'
 import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
 import type { Input } from '#contract/operation.ts'
 import { hasEnded } from '#contract/operations.ts'
+import { no } from '#contract/rule.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
@@ -93,7 +94,7 @@ export async function importSecrets(
   const cluster = await inTransaction(db, async (tx) => {
     const now = await store.lock(tx, clusterId)
     if (!now || now.wanted !== 'ready')
-      throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
+      throw Problem.of('cluster_not_ready', no(`${row.name} is being deleted`))
     await secrets.importBundle(tx, clusterId, bundle)
     for (const m of members) {
       const holds = found.get(m.node_id)

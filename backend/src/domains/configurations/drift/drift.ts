@@ -396,7 +396,7 @@ export function drifts(
         name: server.name,
         drift: { since: '', seen: judged.found.seen },
       })
-      if (!verdict.ok) throw new Problem('config_drifted', verdict.reason)
+      if (!verdict.ok) throw Problem.of('config_drifted', verdict)
     },
   }
 }

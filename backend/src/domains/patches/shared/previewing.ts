@@ -8,6 +8,7 @@ import {
   sharedPatchLimits,
 } from '#contract/shared-patches/shared-patches.ts'
 import { count } from '#contract/words.ts'
+import { isForNow } from '../../../for-now.ts'
 import type { For } from '../../../reading/asker.ts'
 import { missingLink, type Rehearsal, type SharedChange } from '../../configurations/api.ts'
 import { audienceOf } from '../parts.ts'
@@ -22,7 +23,7 @@ const atOnce = 8
 
 type Tried =
   | { readonly rehearsal: Rehearsal; readonly filled: Readonly<Record<string, string>> }
-  | { readonly refused: string }
+  | { readonly refused: string; readonly isForNow?: true }
   | 'unchanged'
 
 /** @throws Problem invalid if these are more than a preview or a roll-out takes */
@@ -50,10 +51,10 @@ export function previewing(parts: SharedParts) {
       const missing = missingLink(rehearsal)
       if (missing !== null) return { refused: missing }
       if (kind === 'not_allowed') return { refused: `Talos refuses it: ${reason}` }
-      return kind === 'unknown' ? { refused: reason } : { rehearsal, filled }
+      return kind === 'unknown' ? { refused: reason, isForNow: true } : { rehearsal, filled }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      return { refused: error.message }
+      return { refused: error.message, ...(isForNow(error) && { isForNow: true as const }) }
     }
   }
 
@@ -137,7 +138,8 @@ function grouped(
     const one = tried.get(id)!
     const server = { id, name }
     if (one === 'unchanged') unchanged++
-    else if ('refused' in one) refused.push({ server, reason: one.refused })
+    else if ('refused' in one)
+      refused.push({ server, reason: one.refused, ...(one.isForNow && { for_now: true as const }) })
     else {
       const { rehearsal, filled } = one
       const effect = effectOf(rehearsal)

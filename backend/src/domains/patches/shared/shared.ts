@@ -282,7 +282,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
         const row = existing(await store.lock(tx, id), 'shared patch', ifMatch)
         await demandIdle(parts, tx, row)
         const verdict = canRemoveSharedPatch((await store.held(tx, { patch: id })).length)
-        if (!verdict.ok) throw new Problem('conflict', verdict.reason)
+        if (!verdict.ok) throw Problem.of('conflict', verdict)
         await store.remove(tx, id)
         await record(tx, caller, {
           action: 'shared_patch.removed',

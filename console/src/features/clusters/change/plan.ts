@@ -2,7 +2,7 @@
 import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type * as z from 'zod/mini'
 import { isScheduled, type Operation } from '#contract/operations.ts'
-import { no, type Verdict, yes } from '#contract/rule.ts'
+import { firstFailed, no, refusalBy, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
 import { isoOf } from '../../../lib/time/local-time.ts'
 import { keyOf } from '../create/wiped.ts'
@@ -50,8 +50,8 @@ export function canStart(
   { checks, disks }: Pick<ClusterPlan, 'checks' | 'disks'>,
   ticked: ReadonlySet<string>,
 ): Verdict {
-  const failed = checks.find((c) => !c.ok)
-  if (failed) return no(failed.message)
+  const failed = firstFailed(checks)
+  if (failed) return refusalBy(failed)
   const unnamed = disks.find((d) => d.by === null)
   if (unnamed)
     return no(

@@ -58,15 +58,19 @@ export const Lines = ({ label, lines }: { label: string; lines: readonly string[
 /** Refusals with the same reason, once the name of the server is taken out of it. */
 export const sameReasons = (
   refused: SharedPatchPreview['refused'],
-): { reason: string; servers: Named[] }[] =>
+): { reason: string; servers: Named[]; isForNow: boolean }[] =>
   [
-    ...Map.groupBy(refused, ({ server, reason }) => reason.replaceAll(server.name, '\0')).values(),
+    ...Map.groupBy(
+      refused,
+      ({ server, reason, for_now = false }) => `${for_now} ${reason.replaceAll(server.name, '\0')}`,
+    ).values(),
   ].map((same) => ({
     reason:
       same.length === 1
         ? same[0]!.reason
         : capital(same[0]!.reason.replaceAll(same[0]!.server.name, 'it')),
     servers: same.map(({ server }) => server),
+    isForNow: same[0]!.for_now === true,
   }))
 
 export function PreviewGroups({ preview }: { preview: SharedPatchPreview }) {
@@ -80,13 +84,17 @@ export function PreviewGroups({ preview }: { preview: SharedPatchPreview }) {
     )
   return (
     <ul className={css['groups']} aria-label="What changes, by likeness">
-      {sameReasons(refused).map(({ reason, servers }) => (
+      {sameReasons(refused).map(({ reason, servers, isForNow }) => (
         <li key={reason}>
           <div className={css['head']}>
             <b>{counted(servers.length, 'server')}</b>
-            <Badge tone="danger" icon="error">
-              Refused
-            </Badge>
+            {isForNow ? (
+              <Badge tone="warn">A roll-out waits</Badge>
+            ) : (
+              <Badge tone="danger" icon="error">
+                Refused
+              </Badge>
+            )}
           </div>
           <p className={css['reason']}>{reason}</p>
           <ServerLinks servers={servers} />

@@ -5,10 +5,11 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { type LayerSet, missingLink, type Rehearsal } from '../../../configurations/api.ts'
 import { listed } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeKind, type ChangeView, check } from '../frame.ts'
+import { type ChangeKind, type ChangeView, check, forNowIf } from '../frame.ts'
 import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { openChange, sealWithBefore, setsOf } from './before.ts'
 import { checkReachable, sendingSteps, serverGroup, takingBack, workersFirst } from './servers.ts'
@@ -50,7 +51,7 @@ function problemOf({ patches, remove, take_back, roll_out }: Change): string | n
 
 type Asked = { readonly m: MemberRow } & (
   | { readonly rehearsal: Rehearsal }
-  | { readonly problem: string }
+  | { readonly problem: string; readonly isSilent: boolean }
 )
 
 async function rehearse(
@@ -73,18 +74,19 @@ async function rehearse(
         asked.set(
           m.node_id,
           missing !== null
-            ? { m, problem: missing }
+            ? { m, problem: missing, isSilent: false }
             : kind === 'reboot' || kind === 'no_reboot'
               ? { m, rehearsal }
               : {
                   m,
                   problem:
                     kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason,
+                  isSilent: kind === 'unknown',
                 },
         )
       } catch (error) {
         if (!(error instanceof Problem)) throw error
-        asked.set(m.node_id, { m, problem: error.message })
+        asked.set(m.node_id, { m, problem: error.message, isSilent: isForNow(error) })
       }
     }
   }
@@ -122,7 +124,11 @@ export const configure: ChangeKind<Change> = {
     for (const m of chosen)
       if (await parts.patches.changes(m.node_id, await setOf(m.node_id))) changing.push(m)
     const asked = await rehearse(view, changing, setOf)
-    const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
+    const refusals = asked.flatMap((a) => ('problem' in a ? [a] : []))
+    // What a rule refuses comes first: no wait helps against it.
+    const refused = refusals
+      .toSorted((a, b) => Number(a.isSilent) - Number(b.isSilent))
+      .map((a) => a.problem)
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
     const reports = await etcdReports(view)
     const isControlPlane = changing.some((m) => m.role === 'control_plane')
@@ -136,12 +142,15 @@ export const configure: ChangeKind<Change> = {
             ? 'The patches change something'
             : 'Every chosen server has these patches already',
         ),
-        check(
-          'dry-run',
-          refused.length === 0,
-          refused.length === 0
-            ? "Talos accepts the configurations (each server's own dry run)"
-            : refused.slice(0, 3).join('. '),
+        forNowIf(
+          refusals.every((a) => a.isSilent),
+          check(
+            'dry-run',
+            refused.length === 0,
+            refused.length === 0
+              ? "Talos accepts the configurations (each server's own dry run)"
+              : refused.slice(0, 3).join('. '),
+          ),
         ),
         // A change that mends keeps the quorum of etcd, which the check of all changes asks.
         isControlPlane && change.mends.length === 0 ? checkEtcd(reports) : checkAlarms(reports),

@@ -7,13 +7,14 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import { has, since } from '#talos/versions.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { system } from '../../../../http/caller.ts'
 import type { MoveRehearsal } from '../../../configurations/api.ts'
 import { isInDocuments } from '../../forms.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeView, check } from '../frame.ts'
+import { type ChangeKind, type ChangeView, check, forNowIf } from '../frame.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import {
   checkReachable,
@@ -27,7 +28,7 @@ import {
 type Change = ChangeOf<'documents'>
 type Asked = { readonly m: store.MemberRow } & (
   | { readonly rehearsal: MoveRehearsal }
-  | { readonly problem: string }
+  | { readonly problem: string; readonly isSilent: boolean }
 )
 
 const first = since.kubernetesDocuments
@@ -41,15 +42,17 @@ async function rehearse({ parts }: ChangeView, m: store.MemberRow): Promise<Aske
       return {
         m,
         problem: `${m.name}: its documents would not mean the same (${listed(rehearsal.differs, 6)})`,
+        isSilent: false,
       }
     if (kind === 'no_reboot') return { m, rehearsal }
     return {
       m,
       problem: kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason,
+      isSilent: kind === 'unknown',
     }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return { m, problem: error.message }
+    return { m, problem: error.message, isSilent: isForNow(error) }
   }
 }
 
@@ -104,17 +107,21 @@ export const documents: ChangeKind<Change> = {
     if (checks.some((c) => !c.ok)) return { checks, groups: [] }
     const asked: Asked[] = []
     for (const m of left) asked.push(await rehearse(view, m))
-    const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
+    const refusals = asked.flatMap((a) => ('problem' in a ? [a] : []))
+    const refused = refusals.map((a) => a.problem)
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
     return {
       checks: [
         ...checks,
-        check(
-          'dry-run',
-          refused.length === 0,
-          refused.length === 0
-            ? "The documents mean the same, and Talos accepts them (each server's own dry run)"
-            : refused.slice(0, 3).join('. '),
+        forNowIf(
+          refusals.every((a) => a.isSilent),
+          check(
+            'dry-run',
+            refused.length === 0,
+            refused.length === 0
+              ? "The documents mean the same, and Talos accepts them (each server's own dry run)"
+              : refused.slice(0, 3).join('. '),
+          ),
         ),
         checkEtcd(await etcdReports(view)),
       ],

@@ -5,6 +5,7 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
@@ -20,6 +21,7 @@ import {
   type ChangeTurn,
   type ChangeView,
   check,
+  forNowIf,
   keyOf,
   kubernetes,
   type PlannedGroup,
@@ -104,14 +106,14 @@ async function manifestsToCome(view: ChangeView, m: store.MemberRow, version: st
       talosOf(view, m),
       view.signal,
     )
-    return { problem: null, diff }
+    return { problem: null, diff, isSilent: false }
   } catch (error) {
     if (
       view.signal.aborted ||
       !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)
     )
       throw error
-    return { problem: error.message, diff: '' }
+    return { problem: error.message, diff: '', isSilent: isForNow(error) }
   }
 }
 
@@ -230,7 +232,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     const [controlPlane] = controlPlanesOf(state.members)
     const manifests = controlPlane
       ? await manifestsToCome(view, controlPlane, version)
-      : { problem: 'No control plane answers', diff: '' }
+      : { problem: 'No control plane answers', diff: '', isSilent: true }
     const snapshot = await planSnapshot(view, change)
     return {
       checks: [
@@ -254,10 +256,13 @@ export const upgradeKubernetes: ChangeKind<Change> = {
         ),
         configurations.check,
         ...apis.checks,
-        check(
-          'manifests',
-          manifests.problem === null,
-          manifests.problem ?? 'The cluster accepts the objects that Talos maintains',
+        forNowIf(
+          manifests.isSilent,
+          check(
+            'manifests',
+            manifests.problem === null,
+            manifests.problem ?? 'The cluster accepts the objects that Talos maintains',
+          ),
         ),
         ...snapshot.checks,
       ],

@@ -7,6 +7,7 @@ import { type Check, type ClusterServer, endpointHost } from '#contract/clusters
 import { mayResizeNodes, roomProblem } from '#contract/clusters/network-rules.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
 import { Problem } from '#contract/errors.ts'
+import { firstFailed, refusalBy } from '#contract/rule.ts'
 import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import type { Caller } from '../../../../http/caller.ts'
@@ -73,8 +74,8 @@ async function judge(
     eligibility: servers.eligibilityFor,
   }
   const chosen = judgeServers({ servers: asked }, row.talos_version, around, findings, warningsOf)
-  const refused = (message: string) =>
-    findings.push({ check: 'servers', ok: false, message, conflict: 'not_eligible' })
+  const refused = (message: string, more: Partial<Finding> = {}) =>
+    findings.push({ check: 'servers', ok: false, message, conflict: 'not_eligible', ...more })
   const before = new Map((await store.members(on, row.id)).map((m) => [m.node_id, m]))
   for (const { node_id, name, candidate, role } of chosen) {
     const old = before.get(node_id)
@@ -85,6 +86,7 @@ async function judge(
     )
       refused(
         `${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`,
+        { for_now: true },
       )
     const problem = joiningProblem(row, candidate)
     if (problem !== null) refused(problem)
@@ -148,10 +150,11 @@ export async function judgeJoining(
 ) {
   const { findings, warnings, chosen } = await judge(view, view.parts.db, asked, returning)
   const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
-  const checks: Check[] = findings.map(({ check: name, ok, message }) => ({
+  const checks: Check[] = findings.map(({ check: name, ok, message, for_now }) => ({
     check: name,
     ok,
     message,
+    ...(for_now && { for_now }),
   }))
   if (taken)
     checks.push(
@@ -245,8 +248,8 @@ export async function reserve(
     asked.map((s) => s.node_id),
   )
   const { findings, chosen: judged } = await judge(view, tx, asked, returning)
-  const bad = findings.find((f) => !f.ok)
-  if (bad) throw new Problem(bad.conflict ?? 'not_eligible', bad.message)
+  const bad = firstFailed(findings)
+  if (bad) throw Problem.of(bad.conflict ?? 'not_eligible', refusalBy(bad))
   demandSameImages(judged, images)
   const chosen = withImages(judged, images)
   const [unconfirmed] = notConfirmed(chosen.map(toWipe), confirmed)

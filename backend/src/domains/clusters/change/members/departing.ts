@@ -151,7 +151,8 @@ async function refusal(
 ): Promise<string | null> {
   return (
     whyNotNow(state.members, m, state.row.name) ??
-    (await whyStay(parts, state.members, m, state.row.name, job.signal))
+    (await whyStay(parts, state.members, m, state.row.name, job.signal))?.reason ??
+    null
   )
 }
 

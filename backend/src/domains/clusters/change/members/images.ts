@@ -223,9 +223,10 @@ export async function registerImages(
     for (const schematic of images?.unknown ?? []) await installers.register(schematic)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    throw new Problem(
-      'transition_refused',
-      `The image of a server that joins can't be had: ${error.message}. Plan the change again, or boot the server with the extensions first`,
-    )
+    throw Problem.of('transition_refused', {
+      ok: false,
+      reason: `The image of a server that joins can't be had: ${error.message}. Plan the change again, or boot the server with the extensions first`,
+      kind: error.kind,
+    })
   }
 }

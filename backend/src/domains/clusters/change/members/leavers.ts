@@ -11,7 +11,7 @@ import { factsOf } from '../../parts.ts'
 import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import type { ChangeView } from '../frame.ts'
+import { type ChangeView, forNowIf } from '../frame.ts'
 import { checked, type Outlook, quorumCheck } from './outlook.ts'
 
 export interface Leaver {
@@ -78,11 +78,14 @@ export function answerCheck(
     : loud
       ? `${loud.m.name} answers, so it can be drained and reset: remove it without force`
       : null
-  return checked(
-    'answers',
-    problem,
-    'Servers that are removed by force do not answer, and the others do',
-    silent ? [remedy('shrink', [silent.m])] : [],
+  return forNowIf(
+    silent !== undefined,
+    checked(
+      'answers',
+      problem,
+      'Servers that are removed by force do not answer, and the others do',
+      silent ? [remedy('shrink', [silent.m])] : [],
+    ),
   )
 }
 

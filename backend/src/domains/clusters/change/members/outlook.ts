@@ -10,8 +10,8 @@ import { canLeaveEtcd, type EtcdMembers, etcdMembers, removalOfTwins } from '../
 import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
-import { type ChangeView, check } from '../frame.ts'
-import { etcdRemedies, etcdReports, type MemberReport } from '../shared/etcd.ts'
+import { type ChangeView, check, forNowIf } from '../frame.ts'
+import { etcdRemedies, etcdReports, isPassing, type MemberReport } from '../shared/etcd.ts'
 
 export interface Outlook {
   /** null: no control plane reports the members. */
@@ -89,18 +89,24 @@ export function whyNoMember(
 }
 
 export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): PlanCheck =>
-  checked(
-    'etcd',
-    whyNoMember(outlook, cluster, except),
-    'Every other member of etcd is healthy, and etcd has no alarm',
-    remediesOf(outlook),
+  forNowIf(
+    isPassing(outlook.reports),
+    checked(
+      'etcd',
+      whyNoMember(outlook, cluster, except),
+      'Every other member of etcd is healthy, and etcd has no alarm',
+      remediesOf(outlook),
+    ),
   )
 
 export const kubernetesCheck = ({ nodes }: Outlook): PlanCheck =>
-  checked(
-    'kubernetes',
-    typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null,
-    'The Kubernetes API answers',
+  forNowIf(
+    true,
+    checked(
+      'kubernetes',
+      typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null,
+      'The Kubernetes API answers',
+    ),
   )
 
 /** Whether etcd can lose these control planes one after another, in this order. */
@@ -112,16 +118,23 @@ export function quorumCheck(
   const { etcd } = outlook
   const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
   if (etcd === null)
-    return checked(
-      'quorum',
-      `No control plane of ${cluster} reports the members of etcd, so none can be removed: ${withoutLeader}`,
-      good,
-      remediesOf(outlook),
+    return forNowIf(
+      true,
+      checked(
+        'quorum',
+        `No control plane of ${cluster} reports the members of etcd, so none can be removed: ${withoutLeader}`,
+        good,
+        remediesOf(outlook),
+      ),
     )
   let members = etcd.members
   for (const { name } of leavers) {
     const verdict = canLeaveEtcd({ members }, name, cluster)
-    if (!verdict.ok) return checked('quorum', verdict.reason, good, remediesOf(outlook))
+    if (!verdict.ok)
+      return forNowIf(
+        verdict.kind === 'for_now',
+        checked('quorum', verdict.reason, good, remediesOf(outlook)),
+      )
     members = members.filter((m) => m.name !== name)
   }
   return checked('quorum', null, good)

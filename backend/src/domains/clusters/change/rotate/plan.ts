@@ -10,6 +10,7 @@ import { Problem } from '#contract/errors.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotation.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { sentBy } from '../../../../reading/asker.ts'
 import { readFound } from '#talos/client/found.ts'
@@ -18,6 +19,7 @@ import * as store from '../../store.ts'
 import {
   type ChangeView,
   check,
+  forNowIf,
   keyOf,
   kubernetes,
   type Planned,
@@ -165,6 +167,8 @@ interface Asked {
   /** Why the server can't be changed now; null if it can. */
   readonly problem: string | null
   readonly isDrift: boolean
+  /** It doesn't answer now, but may do so by itself. */
+  readonly isSilent: boolean
   /** Why it has not got its newest configuration, as a sentence; null if it has. */
   readonly late: string | null
 }
@@ -195,12 +199,19 @@ async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
       m,
       problem: isKnown ? null : driftSentence.toLowerCase(),
       isDrift: !isKnown,
+      isSilent: false,
       late: isKnown && !isNewest ? await whyLate(view, m) : null,
     }
   } catch (error) {
     if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
       throw error
-    return { m, problem: error.message, isDrift: false, late: null }
+    return {
+      m,
+      problem: error.message,
+      isDrift: false,
+      isSilent: isForNow(error),
+      late: null,
+    }
   }
 }
 
@@ -211,16 +222,20 @@ async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[])
     )
     const ill = servers.filter((m) => nodes.get(m.name)?.ready !== true)
     const names = listed(ill.map((m) => m.name))
-    return check(
-      'nodes',
-      ill.length === 0,
-      ill.length === 0
-        ? 'Every node is Ready'
-        : `${names} ${ill.length === 1 ? 'is' : 'are'} not Ready in Kubernetes`,
+    return forNowIf(
+      true,
+      check(
+        'nodes',
+        ill.length === 0,
+        ill.length === 0
+          ? 'Every node is Ready'
+          : `${names} ${ill.length === 1 ? 'is' : 'are'} not Ready in Kubernetes`,
+      ),
     )
   } catch (error) {
     if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
-    return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+    const nodes = check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+    return forNowIf(isForNow(error), nodes)
   }
 }
 
@@ -276,12 +291,15 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
             : 'No other rotation is unfinished'
           : `A rotation of other secrets is unfinished (${rotatedSecrets[unfinished.what].toLowerCase()}): retry it or request it again first`,
       ),
-      check(
-        'servers',
-        silent.length === 0,
-        silent.length === 0
-          ? allAnswer(servers.length)
-          : `Every server must answer, because one that misses the rotation would be locked out. ${joined(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
+      forNowIf(
+        silent.every((a) => a.isSilent),
+        check(
+          'servers',
+          silent.length === 0,
+          silent.length === 0
+            ? allAnswer(servers.length)
+            : `Every server must answer, because one that misses the rotation would be locked out. ${joined(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
+        ),
       ),
       check(
         'configuration',

@@ -4,9 +4,10 @@
  */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
 import { listed } from '../../sentences.ts'
-import { type ChangeView, check, kubernetes, type PlannedGroup } from '../frame.ts'
+import { type ChangeView, check, forNowIf, kubernetes, type PlannedGroup } from '../frame.ts'
 import { type DrainablePod, podsToDrain } from './drain.ts'
 
 const mostBudgets = 1_000
@@ -160,10 +161,13 @@ export async function drainOutlook(
     if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
     return {
       checks: [
-        check(
-          'workload',
-          false,
-          `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`,
+        forNowIf(
+          isForNow(error),
+          check(
+            'workload',
+            false,
+            `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`,
+          ),
         ),
       ],
       warnings: [],

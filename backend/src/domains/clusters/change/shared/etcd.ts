@@ -11,7 +11,7 @@ import type { ClusterView } from '../../control-planes/read.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
 import { allOf, joined } from '../../sentences.ts'
-import { type ChangeTurn, check, type StepResult, talosOf, viewOf } from '../frame.ts'
+import { type ChangeTurn, check, forNowIf, type StepResult, talosOf, viewOf } from '../frame.ts'
 import { problemOfStrangers } from './strangers.ts'
 
 export interface MemberReport {
@@ -177,6 +177,13 @@ export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
   return down.length === 0 || !hasMajority(reports) ? [] : remedyForEach('replace', down)
 }
 
+/**
+ * Whether what the members lack may end by itself: they are silent, start or catch up. An alarm, and
+ * a member that no server has, stay until somebody acts.
+ */
+export const isPassing = (reports: readonly MemberReport[]): boolean =>
+  reports.every(({ alarm, strangers }) => alarm === null && strangers === null)
+
 const problemsOf = (reports: readonly MemberReport[]): string =>
   joined(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
@@ -189,12 +196,15 @@ export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
     reports.length === 0
       ? 'No control plane answers'
       : problemsOf(reports) || (reports[0]!.strangers ?? '')
-  return check(
-    'etcd',
-    problem === '',
-    problem ||
-      allOf(reports.length, 'members of etcd are healthy', 'The member of etcd is healthy'),
-    etcdRemedies(reports),
+  return forNowIf(
+    isPassing(reports),
+    check(
+      'etcd',
+      problem === '',
+      problem ||
+        allOf(reports.length, 'members of etcd are healthy', 'The member of etcd is healthy'),
+      etcdRemedies(reports),
+    ),
   )
 }
 
@@ -204,11 +214,14 @@ export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
  */
 export function checkAlarms(reports: readonly MemberReport[]): PlanCheck {
   if (!reports.some((r) => r.knowsAlarms))
-    return check(
-      'alarms',
-      false,
-      'No control plane reports whether etcd has an alarm',
-      etcdRemedies(reports),
+    return forNowIf(
+      true,
+      check(
+        'alarms',
+        false,
+        'No control plane reports whether etcd has an alarm',
+        etcdRemedies(reports),
+      ),
     )
   const alarmed = reports.filter((r) => r.alarm !== null)
   return check(

@@ -10,7 +10,7 @@ import type { StoredSnapshot } from '../../../snapshots/api.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { keysOfSnapshot, type SnapshotKeys } from './keys.ts'
-import { type ChangeView, check, talosOf } from '../frame.ts'
+import { type ChangeView, check, forNowIf, talosOf } from '../frame.ts'
 
 /**
  * `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has
@@ -139,7 +139,14 @@ export async function snapshotChecks(
   })
   return {
     checks: [
-      check('snapshot', usable.ok, usable.ok ? `The snapshot${taken} can be used` : usable.reason),
+      forNowIf(
+        !usable.ok && usable.kind === 'for_now',
+        check(
+          'snapshot',
+          usable.ok,
+          usable.ok ? `The snapshot${taken} can be used` : usable.reason,
+        ),
+      ),
       check(
         'cluster',
         !isForeign || isNamed,
@@ -191,25 +198,31 @@ export function placeChecks(
   const names = (of: readonly EtcdPlace[]) => listed(of.map((p) => p.m.name))
   return {
     checks: [
-      check(
-        'reset',
-        unknown.length === 0 && unnamed.length === 0 && silentNamed.length === 0,
-        unknown.length > 0
-          ? `${cluster} has no control plane ${unknown[0]}`
-          : unnamed.length > 0
-            ? `${names(unnamed)} ${unnamed.length === 1 ? 'has' : 'have'} data of etcd: name ${unnamed.length === 1 ? 'it' : 'them'} to be wiped, or the old data and the snapshot would be mixed up`
-            : silentNamed.length > 0
-              ? `${names(silentNamed)} can't be wiped: ${silentNamed[0]!.reason.replace(/\.$/, '')}. Leave ${silentNamed.length === 1 ? 'it' : 'them'} out, and replace ${silentNamed.length === 1 ? 'it' : 'them'} after the restore`
-              : 'Every control plane with data of etcd is named',
+      forNowIf(
+        unknown.length === 0 && unnamed.length === 0,
+        check(
+          'reset',
+          unknown.length === 0 && unnamed.length === 0 && silentNamed.length === 0,
+          unknown.length > 0
+            ? `${cluster} has no control plane ${unknown[0]}`
+            : unnamed.length > 0
+              ? `${names(unnamed)} ${unnamed.length === 1 ? 'has' : 'have'} data of etcd: name ${unnamed.length === 1 ? 'it' : 'them'} to be wiped, or the old data and the snapshot would be mixed up`
+              : silentNamed.length > 0
+                ? `${names(silentNamed)} can't be wiped: ${silentNamed[0]!.reason.replace(/\.$/, '')}. Leave ${silentNamed.length === 1 ? 'it' : 'them'} out, and replace ${silentNamed.length === 1 ? 'it' : 'them'} after the restore`
+                : 'Every control plane with data of etcd is named',
+        ),
       ),
-      check(
-        'control_planes',
-        usable.length > 0,
-        usable.length > 0
-          ? `${names(usable)} can take the snapshot`
-          : unnamed.length > 0
-            ? `${names(unnamed)} can take the snapshot as soon as ${unnamed.length === 1 ? 'it is' : 'they are'} named`
-            : `No control plane of ${cluster} answers: restore on other servers`,
+      forNowIf(
+        unnamed.length === 0,
+        check(
+          'control_planes',
+          usable.length > 0,
+          usable.length > 0
+            ? `${names(usable)} can take the snapshot`
+            : unnamed.length > 0
+              ? `${names(unnamed)} can take the snapshot as soon as ${unnamed.length === 1 ? 'it is' : 'they are'} named`
+              : `No control plane of ${cluster} answers: restore on other servers`,
+        ),
       ),
     ],
     warnings: silent.map(

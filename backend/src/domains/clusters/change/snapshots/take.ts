@@ -5,8 +5,8 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
-import { type ChangeKind, check } from '../frame.ts'
-import { etcdReports } from '../shared/etcd.ts'
+import { type ChangeKind, check, forNowIf } from '../frame.ts'
+import { etcdReports, isPassing } from '../shared/etcd.ts'
 import { patienceMs } from './first.ts'
 import { endSnapshot, takeOrFollow } from './follow.ts'
 
@@ -23,12 +23,15 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
       reports.length === 0
         ? 'No control plane answers'
         : reports.map((r) => `${r.name}: ${r.problem}`).join('; ')
-    const etcd = check(
-      'etcd',
-      healthy.length > 0,
-      healthy.length > 0
-        ? `${healthy.length} of ${reports.length} members of etcd can be read`
-        : why,
+    const etcd = forNowIf(
+      isPassing(reports),
+      check(
+        'etcd',
+        healthy.length > 0,
+        healthy.length > 0
+          ? `${healthy.length} of ${reports.length} members of etcd can be read`
+          : why,
+      ),
     )
     const chosen = await parts.snapshots.storeFor(parts.db, state.row.id, change.store_id)
     if (!chosen.ok) return { checks: [check('store', false, chosen.reason), etcd], groups: [] }

@@ -7,8 +7,9 @@ import { versionOf } from '../../outside.ts'
 import { remedy } from '../../remedies.ts'
 import { allAnswer, joined, listed, noKnownDrift } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeView, check, kubernetes } from '../frame.ts'
+import { type ChangeView, check, forNowIf, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
+import { isForNow } from '../../../../for-now.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { lookAt, type Running, writesAhead } from './look.ts'
 import { takesPart, talosPathProblems } from './path.ts'
@@ -59,7 +60,10 @@ export function checkServers(looked: readonly Looked[]): Check {
     if (seen === null) return [`${m.name} does not answer: ${silent}`]
     return seen.stage === 'running' ? [] : [`${m.name} is ${stageSaid(seen.stage)}`]
   })
-  return checkAll('answers', problems, allAnswer(looked.length))
+  return forNowIf(
+    looked.every(({ m }) => m.failed_at === null),
+    checkAll('answers', problems, allAnswer(looked.length)),
+  )
 }
 
 /**
@@ -99,16 +103,20 @@ export async function checkNodes(
     })
     const them = problems.length === 1 ? 'it' : 'them'
     const all = joined(problems).replace(/\.$/, '')
-    return check(
-      'nodes',
-      problems.length === 0,
-      problems.length === 0
-        ? 'All nodes are Ready'
-        : `${all}. Bring ${them} back first, or remove ${them} from the cluster`,
+    return forNowIf(
+      true,
+      check(
+        'nodes',
+        problems.length === 0,
+        problems.length === 0
+          ? 'All nodes are Ready'
+          : `${all}. Bring ${them} back first, or remove ${them} from the cluster`,
+      ),
     )
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
-    return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+    const nodes = check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+    return forNowIf(isForNow(error), nodes)
   }
 }
 
@@ -183,7 +191,7 @@ export async function checkImages(demand: () => Promise<unknown>, fine: string):
     return check('image', true, fine)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return check('image', false, error.message)
+    return forNowIf(isForNow(error), check('image', false, error.message))
   }
 }
 

@@ -7,10 +7,10 @@ import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table
 import { has, kubernetesProblem, since } from '#talos/versions.ts'
 import { isInDocuments } from '../../forms.ts'
 import { type ClusterRow, isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeKind, check, keyOf } from '../frame.ts'
+import { type ChangeKind, check, forNowIf, keyOf } from '../frame.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
-import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { etcdHealthy, etcdReports, isPassing } from '../shared/etcd.ts'
 import { whyNotRestart } from '../shared/strangers.ts'
 import { checkAll, checkNodes } from './checks.ts'
 import { follow } from './follow.ts'
@@ -89,7 +89,10 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
     return {
       checks: [
         check('before', true, `${m.name} ran Talos ${before.version} before its last upgrade`),
-        check('answers', answers === null, answers ?? `${m.name} answers`),
+        forNowIf(
+          'silent' in seen,
+          check('answers', answers === null, answers ?? `${m.name} answers`),
+        ),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
         check(
           'documents',
@@ -97,10 +100,13 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           unreadable ?? `Talos ${before.version} can read the configuration of ${m.name}`,
         ),
         ...(back?.kind === 'problem' ? [check('etcd_version', false, back.sentence)] : []),
-        checkAll(
-          'etcd',
-          m.role === 'control_plane' ? [...others, ...strangers] : [],
-          'Every other member of etcd is healthy',
+        forNowIf(
+          isPassing(reports),
+          checkAll(
+            'etcd',
+            m.role === 'control_plane' ? [...others, ...strangers] : [],
+            'Every other member of etcd is healthy',
+          ),
         ),
         { ...nodes, check: 'nodes' },
         configurations.check,
