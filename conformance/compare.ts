@@ -1,5 +1,6 @@
 /** Computes our results for the cases that Talos has answered, in the format of Talos's answers. */
 import { createHash } from 'node:crypto'
+import type { Messages } from '#talos/config/cel/types.ts'
 import { generateConfig, type GenerateInput } from '#talos/config/generate.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/problem.ts'
@@ -38,6 +39,10 @@ export interface Answers {
   answers: Record<string, string>
   /** The secrets bundle as Talos writes it. */
   secrets: string
+  /** Answers about expressions: see `ourAnswers`. */
+  expressions: Record<string, string>
+  /** The fields that expressions may name, with their types. */
+  messages: Messages
   /** The fields of Talos's and of our certificates as Go reads them, by the id of the case. */
   certificates: Record<'talos' | 'ours', Record<string, Profile>>
 }

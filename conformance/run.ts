@@ -15,6 +15,7 @@ import { askEtcd } from './ask-etcd.ts'
 import { countLostCalls } from './calls.ts'
 import { certificateCases, now, ourCertificates } from './certificates.ts'
 import { type Cases, keyOf, patchesFor } from './compare.ts'
+import { expressionsFor, questionOf, samples } from './expressions.ts'
 import { buildWithGo } from './go.ts'
 import { allCases } from './make-cases.ts'
 
@@ -42,7 +43,8 @@ function ask(version: string, certificates: Certificates): boolean | null {
   const program = build(version)
   if (program === null) return null
   const patches = patchesFor(cases, version)
-  const questions = writeQuestions(patches, certificates)
+  const expressions = expressionsFor(version).map(questionOf)
+  const questions = writeQuestions(patches, expressions, certificates)
   const out = join(folder, `${version}.json`)
   const hasAuthorities = existsSync(authoritiesFile(version))
   const ran = spawnSync(
@@ -53,7 +55,8 @@ function ask(version: string, certificates: Certificates): boolean | null {
   if (ran.status !== 0) throw new Error(`${version}: ${ran.stderr}`)
   const answers = readFileSync(out, 'utf8')
   const isSame = answers === readFileSync(answersFile(version), { encoding: 'utf8', flag: 'a+' })
-  const asked = `${cases.generate.length} configurations, ${number(patches.length)} patches and ${certificateCases.length} certificates`
+  const lines = expressions.reduce((sum, { list }) => sum + list.length, 0)
+  const asked = `${cases.generate.length} configurations, ${number(patches.length)} patches, ${number(lines)} expressions and ${certificateCases.length} certificates`
   say(
     `${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
   )
@@ -68,7 +71,11 @@ interface Certificates {
 }
 
 /** Writes the cases for one Talos version and returns the path of the file. */
-function writeQuestions(patches: Cases['patches'], certificates: Certificates): string {
+function writeQuestions(
+  patches: Cases['patches'],
+  expressions: readonly ReturnType<typeof questionOf>[],
+  certificates: Certificates,
+): string {
   const path = join(folder, 'cases.json')
   const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) =>
     list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
@@ -78,6 +85,8 @@ function writeQuestions(patches: Cases['patches'], certificates: Certificates): 
       ...cases,
       generate: keyed(cases.generate),
       patches: keyed(patches),
+      expressions,
+      samples,
       certificates,
     }),
   )

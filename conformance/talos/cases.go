@@ -26,6 +26,9 @@ type Cases struct {
 	Generate []Generate        `json:"generate"`
 	Bases    map[string]string `json:"bases"`
 	Patches  []Patch           `json:"patches"`
+	// Expressions are compiled, and evaluated on Samples.
+	Expressions []Expressions `json:"expressions"`
+	Samples     Samples       `json:"samples"`
 	// Certificates are made and verified as well.
 	Certificates Certificates `json:"certificates"`
 }
@@ -58,6 +61,10 @@ type Answers struct {
 	Talos   string            `json:"talos"`
 	Answers map[string]string `json:"answers"`
 	Secrets string            `json:"secrets"`
+	// Expressions by id: see compiled.
+	Expressions map[string]string `json:"expressions"`
+	// Messages are what expressions know: see messages.
+	Messages map[string]map[string]string `json:"messages"`
 	// Certificates of both sides, as Go reads them.
 	Certificates CertificateAnswers `json:"certificates"`
 }
@@ -119,7 +126,10 @@ func Main(version string) {
 		fail(err)
 	}
 
-	answers := Answers{Talos: version, Answers: map[string]string{}, Secrets: string(written)}
+	answers := Answers{
+		Talos: version, Answers: map[string]string{}, Secrets: string(written),
+		Expressions: map[string]string{}, Messages: messages(),
+	}
 
 	for _, c := range cases.Generate {
 		answers.Answers[c.ID] = generated(c, bundle, contract)
@@ -127,6 +137,12 @@ func Main(version string) {
 
 	for _, c := range cases.Patches {
 		answers.Answers[c.ID] = merged(cases.Bases[c.Base], c.Patches)
+	}
+
+	for _, c := range cases.Expressions {
+		if answers.Expressions[c.ID], err = compiled(c, cases.Samples); err != nil {
+			fail(err)
+		}
 	}
 
 	if answers.Certificates, err = certificates(cases.Certificates, bundle, contract); err != nil {

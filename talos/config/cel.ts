@@ -1,43 +1,15 @@
 /**
  * CEL expressions in documents: whether Talos would compile them (Talos
- * `pkg/machinery/cel/celenv`), and which disks or links of a known machine they select. Fields are
- * those of Talos's own messages (`api/resource/definitions/block`), so that a misspelt field is
- * found here and not at the next boot.
+ * `pkg/machinery/cel/celenv`), and which disks or links of a known machine they select. The library
+ * parses and evaluates; `cel/check.ts` finds the types.
  */
 import { Environment, evaluate } from '@marcbachmann/cel-js'
+import { typeOfExpression } from './cel/check.ts'
 import { evaluateCounted } from './cel-steps.ts'
+import { type CelScope, declarationsOf, hasOptionals, newestMessages } from './cel/environments.ts'
+import { CelTypeError, nameOf } from './cel/types.ts'
 
-export type CelScope = 'disk' | 'volume' | 'member volume' | 'link' | 'oom trigger' | 'oom ranking'
-
-const disk = {
-  ...fields('uint', 'size io_size sector_size'),
-  ...fields('bool', 'readonly rotational cdrom'),
-  ...fields(
-    'string',
-    'model serial modalias wwid bus_path sub_system transport dev_path pretty_size uuid',
-  ),
-  ...fields('list<string>', 'secondary_disks symlinks'),
-}
-const volume = {
-  ...fields(
-    'uint',
-    'size sector_size io_size block_size filesystem_block_size probed_size partition_index offset',
-  ),
-  ...fields(
-    'string',
-    'name uuid label partition_uuid partition_type partition_label type device_path parent dev_path parent_dev_path pretty_size',
-  ),
-}
-
-function fields(type: string, names: string): Record<string, string> {
-  return Object.fromEntries(names.split(' ').map((name) => [name, type]))
-}
-
-const base = () =>
-  new Environment({ enableOptionalTypes: true, limits: { maxAstNodes: 10_000, maxDepth: 100 } })
-
-/** Implementation of functions whose expressions are only type-checked. */
-const unused = () => false
+export type { CelScope } from './cel/environments.ts'
 
 /**
  * Whether a text matches a pattern with `*`, as Talos compares it (github.com/ryanuber/go-glob):
@@ -60,79 +32,22 @@ export function globMatches(pattern: string, text: string): boolean {
 const macText = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(':')
 
-function withUnits(environment: Environment): Environment {
-  for (const unit of ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'])
-    environment.registerVariable(unit, 'uint')
-  return environment
-}
+const environment = (enableOptionalTypes: boolean) =>
+  new Environment({
+    enableOptionalTypes,
+    unlistedVariablesAreDyn: true,
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 10_000, maxDepth: 100 },
+  })
+    .registerFunction('glob(string, string): bool', globMatches)
+    .registerFunction('mac(bytes): string', macText)
+    .registerFunction('int(uint): int', (value: { valueOf(): bigint }) => value.valueOf())
+let environments: Readonly<Record<'plain' | 'optional', Environment>> | undefined
 
-function withClasses(environment: Environment): Environment {
-  for (const name of ['Besteffort', 'Burstable', 'Guaranteed', 'Podruntime', 'System'])
-    environment.registerVariable(name, 'int')
-  return environment
-}
-
-function oomTrigger(): Environment {
-  const environment = withClasses(withUnits(base()))
-  for (const delta of ['', 'd_'])
-    for (const part of ['some', 'full'])
-      for (const span of ['avg10', 'avg60', 'avg300', 'total']) {
-        environment.registerVariable(`${delta}memory_${part}_${span}`, 'double')
-        environment.registerVariable(`${delta}qos_memory_${part}_${span}`, 'map<int, double>')
-      }
-  for (const delta of ['', 'd_'])
-    for (const what of ['current', 'peak', 'max'])
-      environment.registerVariable(`${delta}qos_memory_${what}`, 'map<int, double>')
-  environment.registerVariable('time_since_trigger', 'google.protobuf.Duration')
-  return environment.registerFunction('multiply_qos_vectors(map, map): double', unused)
-}
-
-function oomRanking(): Environment {
-  const environment = withClasses(withUnits(base()))
-  for (const name of ['memory_max', 'memory_current', 'memory_peak'])
-    environment.registerVariable(name, 'optional<uint>')
-  return environment.registerVariable('path', 'string').registerVariable('class', 'int')
-}
-
-const makers: Readonly<Record<CelScope, () => Environment>> = {
-  disk: () =>
-    withUnits(base())
-      .registerVariable({ name: 'disk', schema: disk })
-      .registerVariable('system_disk', 'bool')
-      .registerFunction('glob(string, string): bool', globMatches),
-  volume: () =>
-    withUnits(base())
-      .registerVariable({ name: 'volume', schema: volume })
-      .registerVariable({ name: 'disk', schema: disk }),
-  'member volume': () =>
-    withUnits(base())
-      .registerVariable({ name: 'volume', schema: volume })
-      .registerVariable({ name: 'disk', schema: disk })
-      .registerVariable('volume_id', 'string')
-      .registerVariable('system_disk', 'bool')
-      .registerFunction('glob(string, string): bool', globMatches),
-  link: () =>
-    base()
-      .registerVariable('link', 'map')
-      .registerFunction('glob(string, string): bool', globMatches)
-      .registerFunction('mac(bytes): string', macText),
-  'oom trigger': oomTrigger,
-  'oom ranking': oomRanking,
-}
-const environments = new Map<CelScope, Environment>()
-const wanted: Readonly<Record<CelScope, string>> = {
-  disk: 'bool',
-  volume: 'bool',
-  'member volume': 'bool',
-  link: 'bool',
-  'oom trigger': 'bool',
-  'oom ranking': 'double',
-}
-
+/** What parses and evaluates expressions. Types are checked before, so that here they are open. */
 function environmentOf(scope: CelScope): Environment {
-  const environment = environments.get(scope) ?? makers[scope]()
-  environments.set(scope, environment)
-  return environment
+  environments ??= { plain: environment(false), optional: environment(true) }
+  return environments[hasOptionals(scope) ? 'optional' : 'plain']
 }
 
 const uint = (value: number | bigint): unknown => evaluate('uint(x)', { x: BigInt(value) })
@@ -147,7 +62,7 @@ const units = () =>
   )
 let knownUnits: Record<string, unknown> | undefined
 
-/** Known fields of a disk or link, with Talos's names. A bigint is unsigned. */
+/** Known fields of a disk or link, with Talos's names and types. */
 export type CelFacts = Readonly<
   Record<string, string | boolean | bigint | Uint8Array | readonly string[]>
 >
@@ -166,10 +81,13 @@ export function celSelects(
   const fields = new RegExp(String.raw`\b${what}\s*\.\s*([a-zA-Z_]+)`, 'g')
   if ([...expression.matchAll(fields)].some(([, field]) => !Object.hasOwn(facts, field!)))
     return null
+  // A field with its zero value is no field to has() (proto3).
+  if (/\bhas\s*\(/.test(expression) && Object.values(facts).some(isZero)) return null
+  const types = newestMessages[what === 'link' ? 'LinkStatusSpec' : 'DiskSpec']!
   const values = Object.fromEntries(
     Object.entries(facts).map(([key, value]) => [
       key,
-      typeof value === 'bigint' ? uint(value) : value,
+      typeof value === 'bigint' && types[key] === 'uint' ? uint(value) : value,
     ]),
   )
   try {
@@ -184,15 +102,27 @@ export function celSelects(
   }
 }
 
+const isZero = (value: CelFacts[string]): boolean =>
+  typeof value === 'object' ? value.length === 0 : !value
+
+const wanted = (scope: CelScope): string => (scope === 'oom ranking' ? 'double' : 'bool')
+
 /**
- * Why Talos would not compile an expression, as part of a sentence, or undefined. The size and
- * depth of the expression are limited.
+ * Why a Talos version would not compile an expression, as part of a sentence, or undefined. The
+ * size and depth of the expression are limited.
  */
-export function celProblem(expression: string, scope: CelScope): string | undefined {
-  const environment = environmentOf(scope)
-  const { valid, type, error } = environment.check(expression)
-  if (!valid) return (error?.message ?? 'it cannot be read').split('\n', 1)[0]!
-  return type === wanted[scope] || type === 'dyn'
-    ? undefined
-    : `it gives ${type}, not ${wanted[scope]}`
+export function celProblem(
+  expression: string,
+  scope: CelScope,
+  talosVersion: string,
+): string | undefined {
+  try {
+    const { ast } = environmentOf(scope).parse(expression)
+    const type = nameOf(typeOfExpression(ast, declarationsOf(scope, talosVersion)))
+    return type === wanted(scope) ? undefined : `it gives ${type}, not ${wanted(scope)}`
+  } catch (error) {
+    if (error instanceof CelTypeError) return error.message
+    if (error instanceof RangeError) return 'it is too deep'
+    return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!
+  }
 }

@@ -156,10 +156,10 @@ const checks: Record<string, Check> = {
   },
   DHCPv4Config: dhcp,
   DHCPv6Config: dhcp,
-  LinkAliasConfig: (report) => {
+  LinkAliasConfig: (report, talosVersion) => {
     if (!report.has('selector', 'match'))
       report.error(['selector'], 'LinkAliasConfig needs selector.match')
-    expression(report, ['selector', 'match'], 'link')
+    expression(report, ['selector', 'match'], 'link', talosVersion)
     const name = report.text('name')
     if (name.includes('%') && !/^[^%]+%d$/.test(name))
       report.error(['name'], 'A name for several links ends in %d')
@@ -257,7 +257,7 @@ const checks: Record<string, Check> = {
       for (const { path } of report.items('encryption', 'keys'))
         if (report.flag(...path, 'lockToState'))
           report.error(path, 'A key of STATE can’t be locked to STATE')
-    } else provisioning(report, false, true)
+    } else provisioning(report, talosVersion, { required: false, sized: true })
     if (has(talosVersion, 'moreSystemVolumes')) systemVolume(report, name)
     encryption(report)
     xfs(report)
@@ -275,7 +275,7 @@ const checks: Record<string, Check> = {
       upkeep(report)
       return
     }
-    provisioning(report, true, type === 'partition')
+    provisioning(report, talosVersion, { required: true, sized: type === 'partition' })
     encryption(report)
     if (
       report.flag('filesystem', 'projectQuotaSupport') &&
@@ -287,21 +287,21 @@ const checks: Record<string, Check> = {
     xfs(report)
     upkeep(report)
   },
-  RawVolumeConfig: (report) => (
+  RawVolumeConfig: (report, talosVersion) => (
     volumeName(report),
-    provisioning(report, true, true),
+    provisioning(report, talosVersion, { required: true, sized: true }),
     encryption(report)
   ),
-  SwapVolumeConfig: (report) => (
+  SwapVolumeConfig: (report, talosVersion) => (
     volumeName(report),
-    provisioning(report, true, true),
+    provisioning(report, talosVersion, { required: true, sized: true }),
     encryption(report)
   ),
-  ExistingVolumeConfig: (report) => {
+  ExistingVolumeConfig: (report, talosVersion) => {
     volumeName(report)
     if (!report.has('discovery', 'volumeSelector', 'match'))
       report.error(['discovery'], 'Say which volume: discovery.volumeSelector.match')
-    expression(report, ['discovery', 'volumeSelector', 'match'], 'volume')
+    expression(report, ['discovery', 'volumeSelector', 'match'], 'volume', talosVersion)
     upkeep(report)
   },
   ZswapConfig: (report) => {
@@ -379,9 +379,9 @@ const checks: Record<string, Check> = {
       if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key))
         report.error(path, `${key} is not a variable’s name`)
   },
-  OOMConfig: (report) => {
-    expression(report, ['triggerExpression'], 'oom trigger')
-    expression(report, ['cgroupRankingExpression'], 'oom ranking')
+  OOMConfig: (report, talosVersion) => {
+    expression(report, ['triggerExpression'], 'oom trigger', talosVersion)
+    expression(report, ['cgroupRankingExpression'], 'oom ranking', talosVersion)
   },
   EventSinkConfig: (report) => (
     required(report, 'endpoint'),

@@ -30,10 +30,15 @@ export const network = 'a network in CIDR notation'
 export const address = 'an address'
 export const routingTable = 'a routing table: a number from 1 to 252, default, main or local'
 
-/** Checks a CEL expression, if present. */
-export function expression(report: Report, path: string[], scope: CelScope): void {
+/** Checks a CEL expression, if present, by the rules of a Talos version. */
+export function expression(
+  report: Report,
+  path: string[],
+  scope: CelScope,
+  talosVersion: string,
+): void {
   const text = report.text(...path)
-  const problem = text === '' ? undefined : celProblem(text, scope)
+  const problem = text === '' ? undefined : celProblem(text, scope, talosVersion)
   if (problem !== undefined) report.error(path, `The expression can’t be compiled: ${problem}`)
 }
 
@@ -61,10 +66,14 @@ export const link = (report: Report, at: readonly string[] = []): void => {
   }
 }
 
-export const provisioning = (report: Report, required: boolean, sized: boolean) => {
+export const provisioning = (
+  report: Report,
+  talosVersion: string,
+  { required, sized }: { readonly required: boolean; readonly sized: boolean },
+) => {
   if (required && !report.has('provisioning', 'diskSelector', 'match'))
     report.error(['provisioning'], 'Say which disk: provisioning.diskSelector.match')
-  expression(report, ['provisioning', 'diskSelector', 'match'], 'disk')
+  expression(report, ['provisioning', 'diskSelector', 'match'], 'disk', talosVersion)
   const min = report.text('provisioning', 'minSize')
   const max = report.text('provisioning', 'maxSize')
   if (!sized) {

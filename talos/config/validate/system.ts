@@ -26,10 +26,10 @@ const storageName = (report: Report, longest: number) => {
     report.error(['name'], 'The name can only have letters, digits, hyphens and underscores')
 }
 
-const members: Check = (report) => {
+const members: Check = (report, talosVersion) => {
   const path = ['provisioning', 'volumeSelector', 'match']
   if (!report.has(...path)) report.error(['provisioning'], `Say which: ${path.join('.')}`)
-  expression(report, path, 'member volume')
+  expression(report, path, 'member volume', talosVersion)
 }
 
 const logicalVolume: Check = (report) => {
@@ -177,14 +177,14 @@ export const systemChecks: Readonly<Record<string, Check>> = {
     if (!/^(https?|grpc):\/\/[^/?#:]/.test(report.text('endpoint')))
       report.error(['endpoint'], 'The endpoint is a URL of http, https or grpc')
   },
-  UnattendedInstallConfig: (report) => {
+  UnattendedInstallConfig: (report, talosVersion) => {
     if (!report.has('installer', 'image'))
       report.warn(
         'Without installer.image the installation fails unless the server booted an image of the image factory',
       )
     const path = ['provisioning', 'diskSelector', 'match']
     if (!report.has(...path)) report.error(['provisioning'], `Say which disk: ${path.join('.')}`)
-    expression(report, path, 'disk')
+    expression(report, path, 'disk', talosVersion)
   },
   SysctlConfig: (report) => noEmptyKey(report),
   SysfsConfig: (report) => noEmptyKey(report),
