@@ -7,11 +7,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
  * service, and of the API
  * @param nonce for the styles of one response with index.html
  */
-export function contentPolicy(connects: readonly string[], nonce?: string): string {
+export function contentPolicy(connects: readonly string[], styles?: string): string {
   return [
     `default-src 'none'`,
     `script-src 'self'`,
-    `style-src 'self'${nonce === undefined ? '' : ` 'nonce-${nonce}'`}`,
+    `style-src 'self'${styles === undefined ? '' : ` '${styles}'`}`,
     `img-src 'self' data:`,
     `font-src 'self'`,
     `connect-src ${[`'self'`, ...connects].join(' ')}`,

@@ -15,6 +15,7 @@ import {
 } from '#contract/operation.ts'
 import { comeBack, errorContent, errorSchemas } from './openapi/error-answers.ts'
 import { openPaths } from './openapi/open-paths.ts'
+import { madeOnce } from './pages/made.ts'
 
 type Json = Record<string, unknown>
 
@@ -380,10 +381,8 @@ export function openapiDocument(version: string) {
 }
 
 export function openapiRoutes(app: FastifyInstance, { version }: { version: string }): void {
-  // Kept as bytes, so that many slow readers share one copy in memory.
-  let bytes: Buffer | undefined
-  app.get('/v1/openapi.json', { config: { open: true } }, async (_request, reply) => {
-    bytes ??= Buffer.from(JSON.stringify(openapiDocument(version)))
-    return reply.type('application/json; charset=utf-8').send(bytes)
-  })
+  const send = madeOnce('application/json; charset=utf-8', () =>
+    JSON.stringify(openapiDocument(version)),
+  )
+  app.get('/v1/openapi.json', { config: { open: true } }, send)
 }

@@ -1,10 +1,9 @@
 /** The documentation of the API for people, at /docs/api: one page without scripts, generated. */
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy } from '../headers.ts'
 import { type Call, openapiDocument, type Schema } from '../openapi.ts'
-
-const noncePlaceholder = '__NONCE__'
+import { madeOnce } from './made.ts'
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 const code = (text: string): string => `<code>${escape(text)}</code>`
@@ -131,20 +130,18 @@ function page(version: string): string {
     ([name, schema]) =>
       `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
   )
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style>${style}</style></head>
 <body><main><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
 Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>. <a href="/docs">All documentation</a>.</p>
 <nav aria-label="Groups of calls">${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</main></body></html>`
 }
 
+/** Allows the page's own style by its digest, which unlike a nonce is the same for every client. */
+const policy = contentPolicy([], `sha256-${createHash('sha256').update(style).digest('base64')}`)
+
 export function apiPage(app: FastifyInstance, { version }: { version: string }): void {
-  let text: string | undefined
-  app.get('/docs/api', { config: { open: true } }, async (_request, reply) => {
-    const nonce = randomBytes(16).toString('base64url')
-    text ??= page(version)
-    return reply
-      .header('content-security-policy', contentPolicy([], nonce))
-      .type('text/html; charset=utf-8')
-      .send(text.replace(noncePlaceholder, nonce))
-  })
+  const send = madeOnce('text/html; charset=utf-8', () => page(version))
+  app.get('/docs/api', { config: { open: true } }, (request, reply) =>
+    send(request, reply.header('content-security-policy', policy)),
+  )
 }

@@ -80,7 +80,7 @@ export function consoleFiles({ consoleFolder: folder, cliFile, docsFolder }: Fol
       const nonce = randomBytes(16).toString('base64url')
       return reply
         .status(this.isPage(pathIn(url)) ? 200 : 404)
-        .header('content-security-policy', contentPolicy(connects, nonce))
+        .header('content-security-policy', contentPolicy(connects, `nonce-${nonce}`))
         .header('cache-control', 'no-cache')
         .type('text/html; charset=utf-8')
         .send(
