@@ -11,6 +11,7 @@
 /** How a parser is recognised in the text of a file. Comments are removed before. */
 export const parsers = {
   yaml: /import \{[^}]*\b(?<!type )(?:parse|parseDocument|parseAllDocuments|Composer|Lexer|Parser)\b[^}]*\} from 'yaml'|import \* as \w+ from 'yaml'/,
+  toml: /import \{[^}]*\bparse\b[^}]*\} from 'smol-toml'/,
   json: /\bJSON\.parse\(|\.json\(\)/,
   certificate: /\bnew (?:x509\.)?X509Certificate\(|import\('@peculiar\/x509'\)/,
   protobuf: /\b(?:fromBinary|fromJson)\(/,
@@ -75,6 +76,11 @@ export const table: Readonly<Record<string, ParserRow>> = {
     parses: ['yaml'],
     on: 'worker',
     limits: 'jobs.mask, jobs.unmask: 4 MiB, 500 ms',
+  },
+  'talos/runtime-rules/toml.ts': {
+    parses: ['toml'],
+    on: 'worker',
+    limits: 'jobs.check, jobs.compose and others of patches: 4 MiB, 3 s; depth 100',
   },
   'talos/config/whole.ts': {
     parses: ['yaml'],

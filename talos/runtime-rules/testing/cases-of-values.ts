@@ -232,6 +232,11 @@ export const casesOfValues: Cases = {
       '[metrics]\naddress = 0.0.0.0:11234x\naddress = "a"\n',
       '[metrics]\naddress = localhost\n',
       '[a]\nb = [1,\n 2\n',
+      'a = "x',
+      "a = 'x\n",
+      'a = 1\na.b = 2\n',
+      'a = 9223372036854775808\n',
+      '\u{FEFF}a = 1\n',
     ].map(customization),
     good: [
       // talos#9550, talos#11132
@@ -239,6 +244,9 @@ export const casesOfValues: Cases = {
       '# comment\n[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]\n  discard_unpacked_layers = false # x\n  a.b = "c"\n  list = [\n    "x",\n  ]\n',
       '[[a]]\n[a.b] # x]\n[[a]]\n[a.b]\n',
       '[a."b]c"]\nd = 1\n',
+      'a = "x \\" [ y"\n',
+      'a = \'x " [ y\' # "\nb = 9223372036854775807\n',
+      'a = \"\"\"\nb = \"\"\n[c\n\"\"\"\n',
       '',
     ].map(customization),
   },
