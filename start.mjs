@@ -4,15 +4,8 @@
 // file, so it is plain JavaScript. `--install` only installs, `--build` installs and builds; with
 // `--tools` they also install what tests, lint and generating need.
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { holdAlone } from './tools/install/alone.mjs'
@@ -115,13 +108,14 @@ const unneeded = [
   // Source maps.
   /\.(?:[cm]?[jt]s|css)\.map$/,
 ]
-function removeUnneeded(folder = '') {
+/** Doesn't block: whoever waits for this command sees by a timer that it is at work (`alone.mjs`). */
+async function removeUnneeded(folder = '') {
   const path = join('node_modules', folder)
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
     const name = `${folder}${entry.name}`
     if (unneeded.some((part) => part.test(name)))
-      rmSync(join(path, entry.name), { recursive: true, force: true })
-    else if (entry.isDirectory()) removeUnneeded(`${name}/`)
+      await rm(join(path, entry.name), { recursive: true, force: true })
+    else if (entry.isDirectory()) await removeUnneeded(`${name}/`)
   }
 }
 
@@ -181,7 +175,7 @@ if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
   // npm leaves out an optional package that doesn't fit on the disk, or keeps a part of it, and
   // reports success. Node.js and PostgreSQL are such packages.
   refuse(diskFull(home, freeBytes(), 'after'))
-  removeUnneeded()
+  await removeUnneeded()
   stamp('installed', lock)
   if (withTools) stamp('tools', lock)
 }
