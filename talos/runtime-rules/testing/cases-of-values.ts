@@ -246,7 +246,7 @@ export const casesOfValues: Cases = {
       '[a."b]c"]\nd = 1\n',
       'a = "x \\" [ y"\n',
       'a = \'x " [ y\' # "\nb = 9223372036854775807\n',
-      'a = \"\"\"\nb = \"\"\n[c\n\"\"\"\n',
+      'a = """\nb = ""\n[c\n"""\n',
       '',
     ].map(customization),
   },
