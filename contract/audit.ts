@@ -3,10 +3,11 @@
  * each entry contains the hash of the previous one.
  */
 import * as z from 'zod/mini'
+import { bounding } from './bounds/text.ts'
 import { list, listOperation, meaningsOf, narrowingOf } from './list.ts'
 import { operation, type Words } from './operation.ts'
 import { type OperationKind, operationTable } from './operations.ts'
-import { time } from './page.ts'
+import { time, wholeInQuery } from './page.ts'
 import { count, counted } from './words.ts'
 
 const ofOperations = Object.fromEntries(
@@ -249,8 +250,32 @@ export const AuditEntry = z.object({
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
+/** Largest size of `before` and of `after` as JSON, in a list and in what is recorded now. */
+export const mostRecordedBytes = 16 * 1024
+const recordedFields = z.nullable(
+  z.record(z.string(), z.unknown()).check(
+    z.overwrite(
+      // The server shortens them before; this is the proof that no row is longer.
+      bounding(mostRecordedBytes, (fields: Record<string, unknown>) =>
+        new TextEncoder().encode(JSON.stringify(fields)).length <= mostRecordedBytes ? fields : {},
+      ),
+    ),
+  ),
+)
+/** An entry in a list. */
+export const AuditRow = z.extend(AuditEntry, {
+  before: recordedFields,
+  after: recordedFields,
+  /**
+   * Whether excerpts (`Excerpt`) stand for large texts that the entry has; `auditGet` returns it
+   * whole. Entries that are written now have excerpts themselves.
+   */
+  shortened: z.boolean(),
+})
+export type AuditRow = z.infer<typeof AuditRow>
+
 const text = (length: number) => z.string().check(z.maxLength(length))
-const audit = list<AuditEntry>()({
+const audit = list<AuditRow>()({
   nouns: ['entry', 'entries'],
   columns: {
     at: { label: 'Time', kind: 'time', value: (e: AuditEntry) => e.at },
@@ -300,13 +325,21 @@ const audit = list<AuditEntry>()({
     },
   },
   order: '-seq',
+  mostPerPage: 200,
 })
 
-export const auditList = listOperation(audit, AuditEntry, {
+export const auditList = listOperation(audit, AuditRow, {
   name: 'auditList',
-  summary: 'The audit log, newest first.',
+  summary:
+    'The audit log, newest first. Where an entry has a large text, the list has its length, its digest and its first 4 KiB.',
   path: '/v1/audit',
   scope: 'users:manage',
+})
+
+export const auditGet = operation('auditGet', 'GET /v1/audit/{seq}', 'users:manage', {
+  summary: 'One entry of the audit log, whole.',
+  params: z.strictObject({ seq: wholeInQuery(1, 999_999_999_999_999) }),
+  answer: AuditEntry,
 })
 
 /** Columns of the CSV export. `before` and `after` are JSON. */
@@ -416,12 +449,14 @@ export function auditVerdict(check: Exclude<AuditCheck, { state: 'checking' }>):
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
+    AuditRow: [AuditRow, 'An entry of the audit log in a list.'],
     AuditEntry: [
       AuditEntry,
       'An action: the actor, the action, the object, the time, the source address and the result. Each entry contains the hash of the previous entry.',
     ],
   },
   fields: {
+    seq: 'Number of the entry.',
     head: 'A noted entry that the chain must contain, as `HASH@SEQ`: the result of an earlier verification, or the log line `audit.head`.',
   },
 }

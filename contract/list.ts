@@ -89,6 +89,8 @@ export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends F
   /** The default order. */
   readonly order: Order<Sorts<C>>
   readonly perPage: number
+  /** Largest number of rows of a page: a page has at most `mostListBytes`. */
+  readonly mostPerPage: number
   /**
    * Filters by whose values the items can be grouped. If they have labels, they can also be grouped
    * by the values of a label.
@@ -146,8 +148,12 @@ export const list =
     filters?: F
     order: NoInfer<Order<Sorts<C>>>
     perPage?: number
+    mostPerPage?: number
     groups?: readonly NoInfer<keyof F & string>[]
-  }): List<Item, C, F> => ({ perPage: 50, filters: {} as F, ...declared })
+  }): List<Item, C, F> => ({ perPage: 50, mostPerPage: 1000, filters: {} as F, ...declared })
+
+/** Largest page of a list, in bytes of JSON. */
+export const mostListBytes = 8 * 1024 * 1024
 
 export const sortKeys = <L extends AnyList>(of: L): SortKey<L>[] =>
   Object.entries(of.columns).flatMap(([key, { sort }]) => (sort ? [key as SortKey<L>] : []))
@@ -241,7 +247,7 @@ function queryOf<L extends AnyList>(of: L): QueryShape<L> {
   const shape: Shape = {
     sort: sortOf(of),
     page: z._default(wholeInQuery(1, 1_000_000), 1),
-    per_page: z._default(wholeInQuery(1, 1000), of.perPage),
+    per_page: z._default(wholeInQuery(1, of.mostPerPage), of.perPage),
     ...narrowingOf(of),
   }
   return shape as QueryShape<L>

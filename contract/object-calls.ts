@@ -27,6 +27,9 @@ export function callsOf<S extends Schema>(
   return {
     list: <L extends AnyList>(list: L, summary: string) =>
       listOperation(list, object, { name: `${kind}List`, summary, path, scope: read }),
+    /** A list whose rows lack what is large in the object. @param row schema of a row */
+    listOf: <L extends AnyList, R extends Schema>(list: L, row: R, summary: string) =>
+      listOperation(list, row, { name: `${kind}List`, summary, path, scope: read }),
     get: (summary: string) =>
       operation(`${kind}Get`, `GET ${one}`, read, { summary, params: byId, answer: object }),
     create: <B extends Schema>(declared: Written<B>) =>

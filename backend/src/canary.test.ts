@@ -398,7 +398,7 @@ async function reads(token: string): Promise<Record<string, string>> {
                 .map((m) => url.replace('{node_id}', m.node_id))
             : [url]
         })
-      : [`${operation.path}${queries[operation.name] ?? ''}`]
+      : [`${operation.path}${queries[operation.name] ?? ''}`.replace('{seq}', '1')]
     const all = urls.flatMap((url) =>
       url.includes('{patchId}')
         ? [

@@ -9,12 +9,16 @@ import type { ErrorCode } from '#contract/errors.ts'
 import { type EventKind, eventKinds, type EventName } from '#contract/events.ts'
 import type { Clock } from './clock.ts'
 import type { Tx } from './db/db.ts'
+import { recorded } from './excerpt.ts'
 import { attributed } from './history.ts'
 import { appliedSetOf, type Caller, callerName } from './http/caller.ts'
 
 interface Described {
   readonly target: { readonly kind: string; readonly id: string; readonly name?: string }
-  /** The object before and after the change, as its DTO: never a secret, never a database row. */
+  /**
+   * The object before and after the change, as its DTO: never a secret, never a database row. Of
+   * large texts the entry has excerpts (`excerpt.ts`).
+   */
   readonly before?: object | null
   readonly after?: object | null
   /** `ok` unless a refusal is recorded. */
@@ -70,8 +74,8 @@ export const auditOf = (
   target_kind: target.kind,
   target_id: target.id,
   target_name: target.name ?? null,
-  before: before ?? null,
-  after: after ?? null,
+  before: before ? recorded(before) : null,
+  after: after ? recorded(after) : null,
 })
 
 /**

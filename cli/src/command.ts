@@ -335,7 +335,11 @@ export function listCommand<
       ...options,
       ...shownOptions(operation.list, { help: 'Columns to show', choices: all }),
       page: { kind: 'number', value: 'N', help: 'Page, from 1' },
-      'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
+      'per-page': {
+        kind: 'number',
+        value: 'N',
+        help: `Rows per page, at most ${operation.list.mostPerPage}`,
+      },
       ...watchOption,
     },
     async run(context, read) {

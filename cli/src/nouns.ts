@@ -58,7 +58,7 @@ function named<L extends AnyList>(
   const find: Noun['find'] = async (api, text) => {
     if (isId(text)) return { id: text, name: text }
     const { items } = (await api.call<Operation>(short?.call ?? list, {
-      query: { q: text.slice(0, longestQuery), per_page: 1000, ...short?.query },
+      query: { q: text.slice(0, longestQuery), per_page: list.list.mostPerPage, ...short?.query },
     })) as Page<ItemOf<L> & { readonly id: string }>
     const { id } = found(
       list.list.nouns[0],

@@ -3,6 +3,7 @@
  * one by one. Saving one sends nothing. A roll-out gives it to one server after another.
  */
 import * as z from 'zod/mini'
+import { Excerpt } from '../bounds/excerpt.ts'
 import { ClusterRole } from '../clusters/clusters.ts'
 import { conditionsIn, longestSelector, selectorOf, selectorSentence } from '../labels/selector.ts'
 import { list } from '../list.ts'
@@ -137,36 +138,48 @@ export const SharedPatch = z.object({
 })
 export type SharedPatch = z.infer<typeof SharedPatch>
 
+/** A shared patch in a list: `sharedPatchGet` returns the whole body. */
+export const ListedSharedPatch = z.extend(SharedPatch, { body: Excerpt })
+export type ListedSharedPatch = z.infer<typeof ListedSharedPatch>
+/** What both have. */
+export type SharedPatchFacts = Omit<SharedPatch, 'body'>
+
 export const sharedPatchNameTaken = 'There is a shared patch of this name already'
 
-const sharedPatches = list<SharedPatch>()({
+const sharedPatches = list<ListedSharedPatch>()({
   nouns: ['shared patch', 'shared patches'],
   columns: {
-    name: { label: 'Name', sort: true, value: (p: SharedPatch) => p.name },
-    weight: { label: 'Weight', kind: 'number', sort: true, value: (p: SharedPatch) => p.weight },
+    name: { label: 'Name', sort: true, value: (p: ListedSharedPatch) => p.name },
+    weight: {
+      label: 'Weight',
+      kind: 'number',
+      sort: true,
+      value: (p: ListedSharedPatch) => p.weight,
+    },
     targets: {
       label: 'Servers',
       help: 'Servers that the patch is for',
       kind: 'number',
       sort: true,
-      value: (p: SharedPatch) => p.servers.targets,
+      value: (p: ListedSharedPatch) => p.servers.targets,
     },
     behind: {
       label: 'Behind',
       help: 'Servers that a roll-out would change',
       kind: 'number',
       sort: true,
-      value: (p: SharedPatch) => p.servers.behind,
+      value: (p: ListedSharedPatch) => p.servers.behind,
     },
     updated_at: {
       label: 'Changed',
       kind: 'time',
       sort: true,
-      value: (p: SharedPatch) => p.updated_at,
+      value: (p: ListedSharedPatch) => p.updated_at,
     },
-    id: { label: 'Id', kind: 'mono', hidden: true, value: (p: SharedPatch) => p.id },
+    id: { label: 'Id', kind: 'mono', hidden: true, value: (p: ListedSharedPatch) => p.id },
   },
   order: 'name',
+  mostPerPage: 100,
 })
 
 const calls = callsOf(
@@ -175,9 +188,10 @@ const calls = callsOf(
   { read: 'servers:read', write: 'servers:write' },
   SharedPatch,
 )
-export const sharedPatchList = calls.list(
+export const sharedPatchList = calls.listOf(
   sharedPatches,
-  'Patches of the fleet, with how many servers each is for.',
+  ListedSharedPatch,
+  'Patches of the fleet, with how many servers each is for. Of their bodies the list has the length, the digest and the first 4 KiB.',
 )
 export const sharedPatchGet = calls.get('One shared patch.')
 export const sharedPatchCreate = calls.create({
@@ -411,6 +425,10 @@ export function canUndoSharedPatch(
 export const words: Words = {
   objects: {
     SharedPatch: [SharedPatch, 'A patch of the fleet, with the servers that it is for.'],
+    ListedSharedPatch: [
+      ListedSharedPatch,
+      'A shared patch in a list, with the beginning of its body.',
+    ],
     NewSharedPatch: [NewSharedPatch, 'A shared patch to save.'],
     Targets: [
       Targets,

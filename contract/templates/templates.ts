@@ -3,6 +3,7 @@
  * an address. Servers are chosen by need when a cluster is planned from it (`choose.ts`).
  */
 import * as z from 'zod/mini'
+import { Excerpt } from '../bounds/excerpt.ts'
 import type { Limit } from '../rule.ts'
 import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
 import { MaintenanceWindow } from '../clusters/changes/window.ts'
@@ -102,6 +103,14 @@ export const Template = z.object({
 })
 export type Template = z.infer<typeof Template>
 
+const listedRole = { patch: z.optional(z.extend(NewPatch, { body: Excerpt })) }
+/** A template in a list: `templateGet` returns the whole patches. */
+export const ListedTemplate = z.extend(Template, {
+  control_planes: z.extend(NewTemplate.shape.control_planes.def.innerType, listedRole),
+  workers: z.extend(NewTemplate.shape.workers.def.innerType, listedRole),
+})
+export type ListedTemplate = z.infer<typeof ListedTemplate>
+
 /** The fields of a template that people write. */
 export const definitionOf = ({
   id: _id,
@@ -117,36 +126,39 @@ export const definitionOf = ({
 export const sizeSaid = ({
   control_planes,
   workers,
-}: Pick<NewTemplate, 'control_planes' | 'workers'>): string =>
-  `${control_planes.count} + ${workers.count}`
+}: {
+  readonly control_planes: { readonly count: number }
+  readonly workers: { readonly count: number }
+}): string => `${control_planes.count} + ${workers.count}`
 
-const templates = list<Template>()({
+const templates = list<ListedTemplate>()({
   nouns: ['template', 'templates'],
   columns: {
-    name: { label: 'Name', sort: true, value: (t: Template) => t.name },
+    name: { label: 'Name', sort: true, value: (t: ListedTemplate) => t.name },
     servers: { label: 'Servers', help: 'Control planes + workers', value: sizeSaid },
     talos_version: {
       label: 'Talos',
       kind: 'mono',
       sort: true,
-      value: (t: Template) => t.talos_version ?? 'newest',
+      value: (t: ListedTemplate) => t.talos_version ?? 'newest',
     },
     kubernetes_version: {
       label: 'Kubernetes',
       kind: 'mono',
       sort: true,
-      value: (t: Template) => t.kubernetes_version ?? 'newest',
+      value: (t: ListedTemplate) => t.kubernetes_version ?? 'newest',
     },
     updated_at: {
       label: 'Changed',
       kind: 'time',
       sort: true,
-      value: (t: Template) => t.updated_at,
+      value: (t: ListedTemplate) => t.updated_at,
     },
-    created_by: { label: 'By', hidden: true, value: (t: Template) => t.created_by },
-    id: { label: 'Id', kind: 'mono', hidden: true, value: (t: Template) => t.id },
+    created_by: { label: 'By', hidden: true, value: (t: ListedTemplate) => t.created_by },
+    id: { label: 'Id', kind: 'mono', hidden: true, value: (t: ListedTemplate) => t.id },
   },
   order: 'name',
+  mostPerPage: 200,
 })
 
 const calls = callsOf(
@@ -161,7 +173,11 @@ export const templateLimit: Limit = {
   remedy: 'remove one that is not used any more',
 }
 
-export const templateList = calls.list(templates, 'Templates of clusters.')
+export const templateList = calls.listOf(
+  templates,
+  ListedTemplate,
+  'Templates of clusters. Of their patches the list has the length, the digest and the first 4 KiB.',
+)
 export const templateGet = calls.get('One template.')
 export const templateCreate = calls.create({
   summary: 'Save a template. A patch that holds a secret is refused.',
@@ -316,6 +332,7 @@ export const words: Words = {
       NewTemplate,
       'A template of clusters to save. All fields but the name have a default.',
     ],
+    ListedTemplate: [ListedTemplate, 'A template in a list, with the beginnings of its patches.'],
     Template: [Template, 'What clusters of one kind have in common; never a secret or a server.'],
     PlannedClusters: [
       PlannedClusters,

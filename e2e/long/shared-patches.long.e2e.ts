@@ -9,6 +9,7 @@ import { findingList } from '#contract/findings/findings.ts'
 import { serverConfig, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import {
   type SharedPatch,
+  sharedPatchGet,
   sharedPatchList,
   sharedPatchPreview,
   sharedPatchUpdate,
@@ -120,7 +121,9 @@ const paste = async (text: string) => {
 }
 
 const patchNow = async (): Promise<SharedPatch> =>
-  (await installation.call(sharedPatchList, { query: {} })).items[0]!
+  installation.call(sharedPatchGet, {
+    params: { id: (await installation.call(sharedPatchList, { query: {} })).items[0]!.id },
+  })
 const has = async (id: string) =>
   (await installation.call(serverConfig, { params: { id } })).includes('name: vlan120')
 const members = () => cluster.servers.map(({ node_id }) => node_id)

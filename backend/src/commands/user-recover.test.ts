@@ -29,7 +29,7 @@ const signIn = (email: string, password: string) =>
 async function audited(userId: string): Promise<{ text: string; entries: string[] }> {
   await backend.publish()
   const { answer, text } = await admin.call(auditList, {
-    query: { target: userId, per_page: 1000 },
+    query: { target: userId, per_page: 200 },
   })
   return { text, entries: answer!.items.map(({ action, actor }) => `${action} by ${actor}`) }
 }

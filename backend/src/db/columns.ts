@@ -108,6 +108,8 @@ export interface Columns {
   'api_token.scopes': Scope[]
   'audit_entry.after': unknown
   'audit_entry.before': unknown
+  'audit_excerpt.after': unknown
+  'audit_excerpt.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
   'cluster.finding': WorstFinding
   'cluster.labels': Labels
@@ -151,6 +153,7 @@ export interface Columns {
   'shared_patch.targets': Targets
   'shared_view.search': Readonly<Record<string, string>>
   'template.definition': Omit<NewTemplate, 'name'>
+  'template.listed': object
   'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values
   'silence.repeats': MaintenanceWindow

@@ -68,6 +68,11 @@ export interface Tables {
     previous_hash: string
     hash: string
   }
+  audit_excerpt: {
+    seq: number
+    before: OptionalJson<Columns['audit_excerpt.before']>
+    after: OptionalJson<Columns['audit_excerpt.after']>
+  }
   capacity_commitment: {
     id: Generated<string>
     server_id: string
@@ -1046,6 +1051,7 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     created_by_name: string
+    listed: Json<Columns['template.listed']>
   }
   totp: {
     person_id: string

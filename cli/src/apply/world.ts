@@ -1,6 +1,7 @@
 /**
  * The installation as the API describes it. Each list is read when it is first needed, and once.
  */
+import { wholeText } from '#contract/bounds/excerpt.ts'
 import { type Applied, appliedList } from '#contract/apply/applied.ts'
 import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
 import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
@@ -8,23 +9,33 @@ import { type Image, imageList } from '#contract/images.ts'
 import { type JoinToken, joinTokenList } from '#contract/join-tokens.ts'
 import { type Subnet, subnetList } from '#contract/network/subnets.ts'
 import { type Offer, offerList } from '#contract/marketplace/offers.ts'
+import type { AnyList } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import { type OfferedTalos, versionList } from '#contract/versions.ts'
 import type { Page } from '#contract/page.ts'
-import { type Patch, patchList } from '#contract/patches.ts'
-import { type SharedPatch, sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
+import { type NewPatch, type Patch, patchList } from '#contract/patches.ts'
+import {
+  type ListedSharedPatch,
+  type SharedPatch,
+  sharedPatchGet,
+  sharedPatchList,
+} from '#contract/shared-patches/shared-patches.ts'
 import { type Store, storeList } from '#contract/storage/stores.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { type Template, templateList } from '#contract/templates/templates.ts'
+import {
+  type ListedTemplate,
+  type Template,
+  templateGet,
+  templateList,
+} from '#contract/templates/templates.ts'
 import type { Api } from '../api/client.ts'
-
-const perPage = 1000
 
 /** All pages of a list. An object that moves between pages while they are read is returned once. */
 async function everything<T extends { readonly id: string }>(
   api: Api,
-  list: Operation,
+  list: Operation & { readonly list: AnyList },
 ): Promise<T[]> {
+  const perPage = list.list.mostPerPage
   const byId = new Map<string, T>()
   for (let page = 1; ; page++) {
     const { items, total } = (await api.call<Operation>(list, {
@@ -33,6 +44,40 @@ async function everything<T extends { readonly id: string }>(
     for (const item of items) byId.set(item.id, item)
     if (items.length < perPage || page * perPage >= total) return [...byId.values()]
   }
+}
+
+const withoutPatch = <R extends { readonly patch?: unknown }>({
+  patch: _patch,
+  ...role
+}: R): Omit<R, 'patch'> => role
+
+/** A template of the list with its whole patches. Only long patches take another call. */
+async function wholeTemplate(api: Api, listed: ListedTemplate): Promise<Template> {
+  const whole = (role: 'control_planes' | 'workers'): NewPatch | null | undefined => {
+    const { patch } = listed[role]
+    const body = patch && wholeText(patch.body)
+    return patch === undefined ? undefined : body === undefined ? null : { ...patch, body }
+  }
+  const [first, second] = [whole('control_planes'), whole('workers')]
+  if (first === null || second === null) return api.call(templateGet, { params: { id: listed.id } })
+  const { control_planes, workers } = listed
+  return {
+    ...listed,
+    control_planes: { ...withoutPatch(control_planes), ...(first && { patch: first }) },
+    workers: { ...withoutPatch(workers), ...(second && { patch: second }) },
+  }
+}
+async function wholeSharedPatch(api: Api, listed: ListedSharedPatch): Promise<SharedPatch> {
+  const body = wholeText(listed.body)
+  return body === undefined
+    ? api.call(sharedPatchGet, { params: { id: listed.id } })
+    : { ...listed, body }
+}
+/** Reads the rest of each object of a list, one after another. */
+async function wholeOf<L, T>(listed: readonly L[], read: (one: L) => Promise<T>): Promise<T[]> {
+  const all: T[] = []
+  for (const one of listed) all.push(await read(one))
+  return all
 }
 
 const once = <T>(read: () => Promise<T>): (() => Promise<T>) => {
@@ -56,8 +101,16 @@ export function openWorld(api: Api) {
     versions: once(
       async (): Promise<OfferedTalos[]> => (await api.call(versionList, { query: {} })).items,
     ),
-    sharedPatches: once(() => everything<SharedPatch>(api, sharedPatchList)),
-    templates: once(() => everything<Template>(api, templateList)),
+    sharedPatches: once(async () =>
+      wholeOf(await everything<ListedSharedPatch>(api, sharedPatchList), (one) =>
+        wholeSharedPatch(api, one),
+      ),
+    ),
+    templates: once(async () =>
+      wholeOf(await everything<ListedTemplate>(api, templateList), (one) =>
+        wholeTemplate(api, one),
+      ),
+    ),
     stores: once(() => everything<Store>(api, storeList)),
     offers: once(() => everything<Offer>(api, offerList)),
     /** The patches that users have written for a server. */

@@ -1,6 +1,7 @@
 import {
   type AuditCheck,
   auditCsv,
+  auditGet,
   auditList,
   auditNdjson,
   auditVerdict,
@@ -17,7 +18,7 @@ import {
 } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { fileOptions, writeSecretFile } from '../files.ts'
-import { localTime, oneLine } from '../text.ts'
+import { localTime, manyLines, oneLine } from '../text.ts'
 
 const exports = { csv: auditCsv, ndjson: auditNdjson } as const
 const formats = ['csv', 'ndjson'] as const
@@ -41,7 +42,7 @@ export const auditCommands: Command[] = [
     summary: 'The audit log, newest first: who did what to what, with what result.',
     examples: [
       'audit list --action cluster.deleted',
-      'audit list --actor grace@example.com --per-page 1000 --json',
+      'audit list --actor grace@example.com --per-page 200 --json',
     ],
     operation: auditList,
     shown: ['at', 'actor', 'action', 'target', 'result', 'ip'],
@@ -59,6 +60,20 @@ export const auditCommands: Command[] = [
         colour: (e) => (e.result === 'ok' ? null : 'red'),
       },
       ip: { title: 'FROM', text: (e) => e.ip ?? '' },
+    },
+  }),
+  command({
+    name: 'audit show',
+    summary: 'One entry of the audit log as JSON, with the large texts that the list shortens.',
+    operands: { number: { value: 'NUMBER', help: 'Number of the entry', example: '812' } },
+    examples: ['audit show 812'],
+    async run({ api, show }, { operands: { number } }) {
+      if (!/^[1-9]\d{0,14}$/.test(number))
+        throw new CliError('usage', `${oneLine(number)} is not the number of an entry`)
+      show(
+        await api.call(auditGet, { params: { seq: Number(number) } }),
+        (entry) => `${manyLines(JSON.stringify(entry, null, 2))}\n`,
+      )
     },
   }),
   command({

@@ -248,6 +248,7 @@ test('the audit log is listed with who did what, and control characters in names
         after: null,
         request_id: null,
         hash: '00',
+        shortened: false,
       },
     ]),
   )

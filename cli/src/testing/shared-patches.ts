@@ -17,7 +17,7 @@ import {
 } from '#contract/shared-patches/shared-patches.ts'
 import { variablesIn } from '#contract/shared-patches/variables.ts'
 import type { TestApi } from './api.ts'
-import { pageOf } from './things.ts'
+import { excerptOf, pageOf } from './things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
 
@@ -75,7 +75,7 @@ export function serveSharedPatches(
     return patch
   }
 
-  api.on(sharedPatchList, () => pageOf(all.map(shown)))
+  api.on(sharedPatchList, () => pageOf(all.map((p) => ({ ...shown(p), body: excerptOf(p.body) }))))
   api.on(sharedPatchGet, ({ params }) => shown(one(params.id)))
   api.on(sharedPatchServers, ({ params }) => ({ items: statesOf(one(params.id)) }))
   api.on(sharedPatchCreate, ({ body }) => {

@@ -11,6 +11,7 @@ import {
   type Template,
   templateCreate,
   templateGet,
+  type ListedTemplate,
   templateList,
   templatePlan,
   templateRemove,
@@ -20,7 +21,7 @@ import { devicePath, diskName } from '#contract/servers/disks.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TestApi } from './api.ts'
-import { id, pageOf } from './things.ts'
+import { excerptOf, id, pageOf } from './things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
 
@@ -38,7 +39,16 @@ export function serveTemplates(api: TestApi, { servers, made, gone }: Around): T
     if (!found) throw new Problem('not_found', 'There is no such template')
     return found
   }
-  api.on(templateList, ({ query }) => pageOf(all.filter((t) => t.name.includes(query.q ?? ''))))
+  const listed = (t: Template): ListedTemplate => {
+    const role = <R extends Template['workers']>({ patch, ...rest }: R) => ({
+      ...rest,
+      ...(patch && { patch: { ...patch, body: excerptOf(patch.body) } }),
+    })
+    return { ...t, control_planes: role(t.control_planes), workers: role(t.workers) }
+  }
+  api.on(templateList, ({ query }) =>
+    pageOf(all.filter((t) => t.name.includes(query.q ?? '')).map(listed)),
+  )
   api.on(templateGet, ({ params }) => one(params.id))
   api.on(templateCreate, ({ body }) => {
     const template: Template = {

@@ -1,4 +1,7 @@
 /** Sample objects of the API. */
+import { createHash } from 'node:crypto'
+import { type Excerpt, excerptBytes } from '#contract/bounds/excerpt.ts'
+import { startOf } from '#contract/bounds/text.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import type { Offer } from '#contract/marketplace/offers.ts'
@@ -168,6 +171,13 @@ export const anOperation = (more: Partial<Operation> = {}): Operation => ({
   ended_at: null,
   steps: [],
   ...more,
+})
+
+/** The excerpt of a text in a list, as the API makes it. */
+export const excerptOf = (text: string): Excerpt => ({
+  bytes: Buffer.byteLength(text),
+  sha256: createHash('sha256').update(text).digest('hex'),
+  start: startOf(text, excerptBytes),
 })
 
 export const pageOf = <T>(items: T[]) => ({ items, page: 1, per_page: 1000, total: items.length })

@@ -23,6 +23,9 @@ export type ListOf<L extends AnyList> = Operation & { readonly list: L }
 
 /** Page sizes that are offered. */
 export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
+/** The sizes that the list can have. */
+export const pageSizesOf = ({ mostPerPage }: Pick<AnyList, 'mostPerPage'>): number[] =>
+  pageSizes.filter((size) => size <= mostPerPage)
 
 function passes(filter: ListFilter, value: string): boolean {
   if (filter.range) return value.length <= longestFilterText && filter.range.accepts(value.trim())
@@ -78,7 +81,8 @@ export function askedOf<L extends AnyList>(operation: ListOf<L>, search: ListSea
   return {
     ...taken(operation.list, search),
     page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
-    per_page: pageSizes.find((one) => String(one) === size) ?? operation.list.perPage,
+    per_page:
+      pageSizesOf(operation.list).find((one) => String(one) === size) ?? operation.list.perPage,
   } as ListQuery<L>
 }
 

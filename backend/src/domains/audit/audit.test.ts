@@ -133,7 +133,7 @@ test('an export has the matching entries, oldest first, and is itself audited', 
   const entries = lines.map((line) => JSON.parse(line) as AuditEntry)
   expect(entries.map((e) => e.seq)).toEqual(entries.map((_, i) => i + 1))
   const listed = (await admin.call(auditList, { query: { sort: 'seq', per_page: 3 } })).answer!
-  expect(entries.slice(0, 3)).toEqual(listed.items)
+  expect(entries.slice(0, 3).map((e) => ({ ...e, shortened: false }))).toEqual(listed.items)
   await backend.publish()
   const exported = (await admin.call(auditList, { query: { action: 'audit.exported' } })).answer!
   expect(exported.items.map((e) => e.after)).toEqual([

@@ -6,13 +6,16 @@ import {
   auditCsv,
   auditCsvColumns,
   type AuditEntry,
+  auditGet,
   type AuditHead,
   auditList,
   auditNdjson,
+  type AuditRow,
   auditSentence,
   auditVerify,
   readAuditHead,
 } from '#contract/audit.ts'
+import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { writeCsv } from '../../csv/csv.ts'
@@ -58,8 +61,8 @@ const startedBy = (after: unknown): string | null =>
     ? after.operation
     : null
 
-/** Entries that an export reads at once. */
-const exportBatch = 1_000
+/** Characters of an export that are sent at once, or one entry that is longer. */
+const partLength = 256 * 1024
 
 const cellsOf = (
   e: AuditEntry,
@@ -103,9 +106,10 @@ export const verifyAudit = (
 export function audit({ record, ...parts }: AuditParts): Audit & Domain {
   const { db } = parts
   const check = checking(parts)
-  const list = async (query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>> => {
+  const list = async (query: Input<typeof auditList>['query']): Promise<Page<AuditRow>> => {
     const { rows, total } = await store.page(db, query)
-    return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    const items = rows.map((row) => ({ ...present(row), shortened: row.shortened }))
+    return { items, page: query.page, per_page: query.per_page, total }
   }
 
   /**
@@ -125,12 +129,15 @@ export function audit({ record, ...parts }: AuditParts): Audit & Domain {
     )
     const { head, line } = formats[format]
     yield head
-    for (let after = 0; !signal.aborted;) {
-      const rows = await store.matching(db, query, { after, upTo, limit: exportBatch })
-      if (rows.length > 0) yield rows.map((row) => line(present(row))).join('')
-      if (rows.length < exportBatch) return
-      after = rows.at(-1)!.seq
+    let part = ''
+    for await (const row of store.matching(db, query, upTo)) {
+      if (signal.aborted) return
+      part += line(present(row))
+      if (part.length < partLength) continue
+      yield part
+      part = ''
     }
+    if (part !== '') yield part
   }
 
   /** Verifies the whole chain on another thread. Yields lines of JSON (`AuditCheck`). */
@@ -145,6 +152,11 @@ export function audit({ record, ...parts }: AuditParts): Audit & Domain {
     name: 'audit',
     routes(app) {
       serve(app)(auditList, ({ query }) => list(query))
+      serve(app)(auditGet, async ({ params }) => {
+        const row = await store.one(db, params.seq)
+        if (!row) throw new Problem('not_found', 'There is no such entry')
+        return present(row)
+      })
       const stream = serveStream(app, { isWhole: true })
       stream(auditCsv, ({ caller, query, saveAs, signal }) => {
         saveAs('audit.csv')

@@ -40,7 +40,7 @@ const rows = async (
 
 async function audited(backend: Backend, admin: SignedIn, action: string) {
   await backend.publish()
-  return (await admin.call(auditList, { query: { action, per_page: 1000 } })).answer!.items
+  return (await admin.call(auditList, { query: { action, per_page: 200 } })).answer!.items
 }
 const countOf = (entries: readonly { after: Record<string, unknown> | null }[]): number =>
   entries.reduce((n, { after }) => n + Number(after?.['count'] ?? 1), 0)

@@ -3,12 +3,13 @@
  * An advisory lock allows one publisher at a time. Numbers assigned at insert would become visible
  * out of order, and a resuming reader would miss late events with smaller numbers.
  */
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { isDatabaseAway } from '../../causes/causes.ts'
 import { inTransaction, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import { recorded } from '../../excerpt.ts'
 import { auditOf } from '../../record.ts'
 import type { Publisher } from './api.ts'
 import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
@@ -16,6 +17,8 @@ import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from '
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
 const batch = 500
+/** Bytes of audit entries that are published at once. */
+const batchBytes = 16 * 1024 * 1024
 /**
  * The publisher also runs at the notification of each new row and after each reconnection. The poll
  * finds rows whose notification was lost.
@@ -33,6 +36,36 @@ const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   })
   return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
 }
+
+/**
+ * The next rows of the outbox: at most `batch`, and none after `batchBytes`. An older version may
+ * have left large ones.
+ */
+const next = (tx: Tx) =>
+  tx
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('outbox')
+        .selectAll()
+        .select(
+          sql<number>`coalesce(sum(octet_length(audit::text)) over (order by id rows between unbounded preceding and 1 preceding), 0)::float8`.as(
+            'bytes_before',
+          ),
+        )
+        .orderBy('id')
+        .limit(batch)
+        .as('first'),
+    )
+    .select(['id', 'at', 'audit', 'event'])
+    .where('bytes_before', '<=', batchBytes)
+    .orderBy('id')
+    .execute()
+
+/** What an older version wrote into the outbox may have large texts. */
+const shortOf = ({ before, after }: AuditFields): Pick<AuditFields, 'before' | 'after'> => ({
+  before: typeof before === 'object' && before !== null ? recorded(before) : before,
+  after: typeof after === 'object' && after !== null ? recorded(after) : after,
+})
 
 export function publisher({
   db,
@@ -70,7 +103,7 @@ export function publisher({
     // The lock is held until the transaction ends. A process that doesn't get the lock leaves the
     // work to the process that holds it.
     if (!(await tryLock(tx, 'steelyard publisher'))) return 0
-    const waiting = await tx.selectFrom('outbox').selectAll().orderBy('id').limit(batch).execute()
+    const waiting = await next(tx)
     if (waiting.length === 0) return 0
     const head = await tx
       .selectFrom('publication')
@@ -81,7 +114,8 @@ export function publisher({
     const audits: Insertable<Tables['audit_entry']>[] = []
     const events = []
     const chain = waiting.some((row) => row.audit) ? await chainOf(tx, head) : undefined
-    const add = (at: Date, entry: AuditFields) => {
+    const add = (at: Date, given: AuditFields) => {
+      const entry = { ...given, ...shortOf(given) }
       seq += 1
       const previous_hash = hash
       hash = keyedHash(chain!.key, previous_hash, seq, entry)
@@ -126,12 +160,12 @@ export function publisher({
   }
 
   const publish = async (): Promise<number> => {
-    // Most polls find nothing, and a transaction takes four round trips.
-    if (!(await db.selectFrom('outbox').select('id').limit(1).executeTakeFirst())) return 0
     for (let all = 0; ;) {
+      // Most polls find nothing, and a transaction takes four round trips.
+      if (!(await db.selectFrom('outbox').select('id').limit(1).executeTakeFirst())) return all
       const count = await inTransaction(db, publishBatch)
+      if (count === 0) return all
       all += count
-      if (count < batch) return all
     }
   }
 

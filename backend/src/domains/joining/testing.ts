@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { joinTokenArrivals, joinTokenCreate, joinTokenGet } from '#contract/join-tokens.ts'
 import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
-import { auditList } from '#contract/audit.ts'
+import { auditList, type AuditRow } from '#contract/audit.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import type { Log } from '../../log.ts'
 import { type Backend, type Call, type SignedIn, startBackend } from '../../testing/backend.ts'
@@ -54,12 +54,21 @@ export async function announcing(log?: Log) {
     token: async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!,
     audited: async () => {
       await backend.publish()
-      return (await call(auditList, { query: { per_page: 1000 } })).answer!.items.filter((e) =>
-        e.action.startsWith('join.'),
-      )
+      return (await everyEntry(call)).filter((e) => e.action.startsWith('join.'))
     },
     /** Ends the minute in which refusals are grouped. */
     nextMinute: () => backend.clock.advance(60_000),
+  }
+}
+
+/** The entries of the audit log on all pages, newest first. */
+async function everyEntry(call: Call, query: { action?: string } = {}): Promise<AuditRow[]> {
+  const all: AuditRow[] = []
+  for (let page = 1; ; page++) {
+    const { items, total } = (await call(auditList, { query: { ...query, page, per_page: 200 } }))
+      .answer!
+    all.push(...items)
+    if (items.length === 0 || all.length >= total) return all
   }
 }
 
@@ -100,7 +109,7 @@ export function lookups(backend: Pick<Backend, 'publish'>, call: Call) {
     uses: async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!.uses,
     audited: async (action: string) => {
       await backend.publish()
-      return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
+      return everyEntry(call, { action })
     },
   }
 }

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ServerExtensions } from '#contract/clusters/extensions.ts'
-import { NewTemplate, type Template } from '#contract/templates/templates.ts'
+import { ListedTemplate, NewTemplate, type Template } from '#contract/templates/templates.ts'
 import type { Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
@@ -11,7 +11,7 @@ import type { Installers, OfferedVersions } from '../images/api.ts'
 import type { Patches } from '../patches/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
-import type { TemplateRow } from './store.ts'
+import type { ListedTemplateRow, TemplateRow } from './store.ts'
 
 export interface TemplateParts extends Platform {
   readonly datacenters: Pick<Datacenters, 'find'>
@@ -40,12 +40,23 @@ export interface TemplateParts extends Platform {
 export const definition = (row: Pick<TemplateRow, 'name' | 'definition'>): NewTemplate =>
   z.parse(NewTemplate, { ...row.definition, name: row.name })
 
-export const present = (row: TemplateRow): Template => ({
-  id: row.id,
-  ...definition(row),
+const writtenBy = (row: Omit<TemplateRow, 'name' | 'definition'>) => ({
   revision: row.revision,
   created_by: row.created_by_name,
   version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
+export const present = (row: TemplateRow): Template => ({
+  id: row.id,
+  ...definition(row),
+  ...writtenBy(row),
+})
+/** @throws ZodError if a later version has other rules for it */
+export const presentListed = (row: ListedTemplateRow): ListedTemplate =>
+  z.parse(ListedTemplate, {
+    ...row.listed,
+    id: row.id,
+    name: row.name,
+    ...writtenBy(row),
+  })

@@ -23,7 +23,7 @@ import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
 import { demandRoom } from '../../room.ts'
 import { likeCluster } from './like.ts'
-import { definition, present, type TemplateParts } from './parts.ts'
+import { definition, present, presentListed, type TemplateParts } from './parts.ts'
 import { planClusters } from './plan.ts'
 import * as store from './store.ts'
 
@@ -76,7 +76,7 @@ export function templates(parts: TemplateParts): Domain {
         const { name, ...fields } = wanted
         const row = await store.insert(tx, {
           name,
-          definition: JSON.stringify(fields),
+          fields,
           created_at: now(),
           updated_at: now(),
           created_by_name: callerName(caller),
@@ -103,7 +103,7 @@ export function templates(parts: TemplateParts): Domain {
         const { name, ...fields } = wanted
         const after = await store.update(tx, id, {
           name,
-          definition: JSON.stringify(fields),
+          fields,
           updated_at: now(),
         })
         await record(tx, caller, {
@@ -138,7 +138,7 @@ export function templates(parts: TemplateParts): Domain {
       const long = serve(app, { largestBody: largestPatchBody })
       on(templateList, async ({ query }) => {
         const { rows, total } = await store.page(db, query)
-        return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+        return { items: rows.map(presentListed), page: query.page, per_page: query.per_page, total }
       })
       on(templateGet, async ({ params }) =>
         present(existing(await store.find(db, params.id), 'template')),

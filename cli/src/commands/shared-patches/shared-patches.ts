@@ -92,8 +92,11 @@ async function targetsOf(
 
 /** The saved patch of this name, or undefined. */
 async function saved({ api }: Context, name: string): Promise<SharedPatch | undefined> {
-  const { items } = await api.call(sharedPatchList, { query: { q: name, per_page: 1000 } })
-  return items.find((one) => one.name === name || one.id === name)
+  const { items } = await api.call(sharedPatchList, {
+    query: { q: name, per_page: sharedPatchList.list.mostPerPage },
+  })
+  const known = items.find((one) => one.name === name || one.id === name)
+  return known && api.call(sharedPatchGet, { params: { id: known.id } })
 }
 
 const targetsText = ({ targets }: SharedPatch): string =>

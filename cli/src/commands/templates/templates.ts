@@ -79,7 +79,9 @@ export const templateCommands: Command[] = [
     async run(context, { operands: { name }, options }) {
       const { api, show } = context
       const body = { ...(await wanted(context, options)), name }
-      const { items } = await api.call(templateList, { query: { q: name, per_page: 1000 } })
+      const { items } = await api.call(templateList, {
+        query: { q: name, per_page: templateList.list.mostPerPage },
+      })
       const known = items.find((one) => one.name === name)
       const saved = known
         ? await api.call(

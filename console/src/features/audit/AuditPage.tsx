@@ -3,9 +3,9 @@ import { useMemo, useState } from 'react'
 import {
   auditActions,
   auditCsv,
-  type AuditEntry,
   auditList,
   auditNdjson,
+  type AuditRow,
   auditSentence,
   auditVerify,
 } from '#contract/audit.ts'
@@ -86,7 +86,7 @@ const auditColumns = listColumns(auditList.list, {
   seq: { from: 'lg', width: 92, numeric: true },
 })
 
-function ObjectOf({ entry }: { entry: AuditEntry }) {
+function ObjectOf({ entry }: { entry: AuditRow }) {
   if (entry.target === null) return none
   const { kind } = entry.target
   const page = objectPage(entry)
@@ -105,7 +105,7 @@ function ObjectOf({ entry }: { entry: AuditEntry }) {
   )
 }
 
-function ResultOf({ entry }: { entry: AuditEntry }) {
+function ResultOf({ entry }: { entry: AuditRow }) {
   const { tone, word, why } = resultSaid(entry)
   return (
     <span title={why ?? undefined}>
@@ -114,7 +114,7 @@ function ResultOf({ entry }: { entry: AuditEntry }) {
   )
 }
 
-const detailOf = (entry: AuditEntry) => <EntryDetail entry={entry} />
+const detailOf = (entry: AuditRow) => <EntryDetail entry={entry} />
 
 const save = (format: 'CSV' | 'NDJSON', search: ListSearch): Promise<unknown> =>
   download(

@@ -1,15 +1,24 @@
-import type { AuditEntry } from '#contract/audit.ts'
+import { auditGet, type AuditRow } from '#contract/audit.ts'
+import { download } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
+import { reasonOf } from '../../lib/reason.ts'
 import { exact } from '../../lib/time/time.ts'
 import { count } from '../../lib/units.ts'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { KeyValue } from '../../ui/text/Panel.tsx'
 import { actorSaid, objectSaid, operationOf, resultSaid } from './audit-entry.ts'
 import css from './AuditPage.module.css'
 
+const saveEntry = (seq: number): Promise<unknown> =>
+  download(auditGet, { params: { seq } }, `audit-${seq}.json`).catch((error: unknown) =>
+    toast.error(`The entry could not be downloaded: ${reasonOf(error)}`),
+  )
+
 /** Everything that an entry records. */
-export function EntryDetail({ entry: e }: { entry: AuditEntry }) {
+export function EntryDetail({ entry: e }: { entry: AuditRow }) {
   const operation = operationOf(e)
   const { tone, word, why } = resultSaid(e)
   return (
@@ -40,6 +49,16 @@ export function EntryDetail({ entry: e }: { entry: AuditEntry }) {
       <div className="stack stack3">
         <Fields title="Before" of={e.before} />
         <Fields title={e.before === null ? 'Recorded' : 'After'} of={e.after} />
+        {e.shortened && (
+          <div className="row">
+            <ActionButton
+              label="Download the whole entry"
+              icon="download"
+              size="small"
+              run={() => saveEntry(e.seq)}
+            />
+          </div>
+        )}
       </div>
     </div>
   )

@@ -12,7 +12,7 @@ import {
 } from '#contract/list.ts'
 import type { Page } from '#contract/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
-import { isNarrowed, type ListSearch, widened } from '../../lib/list-search.ts'
+import { isNarrowed, type ListSearch, pageSizesOf, widened } from '../../lib/list-search.ts'
 import type { SetSearch } from '../../lib/router.ts'
 import { sentence } from '../../lib/text.ts'
 import { useMedia } from '../../lib/use-media.ts'
@@ -49,6 +49,7 @@ export function useList<L extends AnyList>(
       total={total}
       plural={total === 1 ? one : many}
       onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
+      sizes={pageSizesOf(list)}
       onPerPage={(n) => set({ size: n === list.perPage ? undefined : String(n) })}
     />
   )

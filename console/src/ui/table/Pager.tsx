@@ -11,10 +11,20 @@ interface PagerProps {
   plural: string
   onPage: (page: number) => void
   onPerPage?: (perPage: number) => void
+  /** The sizes that are offered. */
+  sizes?: readonly number[]
 }
 
 /** "1–15 of 148 servers", the page size, and page buttons. `plural` is the noun. */
-export function Pager({ page, perPage, total, plural, onPage, onPerPage }: PagerProps) {
+export function Pager({
+  page,
+  perPage,
+  total,
+  plural,
+  onPage,
+  onPerPage,
+  sizes = pageSizes,
+}: PagerProps) {
   const pages = Math.max(1, Math.ceil(total / perPage))
   const first = total === 0 ? 0 : (page - 1) * perPage + 1
   const last = Math.min(total, page * perPage)
@@ -31,7 +41,7 @@ export function Pager({ page, perPage, total, plural, onPage, onPerPage }: Pager
             size="small"
             aria-label="Rows a page"
             value={String(perPage)}
-            options={[...new Set([...pageSizes, perPage])]
+            options={[...new Set([...sizes, perPage])]
               .toSorted((a, b) => a - b)
               .map((n) => ({ value: String(n), text: `${thousands(n)} a page` }))}
             onValue={(n) => onPerPage(Number(n))}

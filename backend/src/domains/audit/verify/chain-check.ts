@@ -1,5 +1,6 @@
 /** Verifies the hash chain of the audit log: detects edited, removed, added and moved entries. */
 import type { AuditCheck, AuditHead } from '#contract/audit.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Db, Tx } from '../../../db/db.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
 import { type AuditFields, type Chain, keyedHash, unkeyedHash } from '../../events/api.ts'
@@ -28,7 +29,6 @@ export interface ChainCheck {
   readonly progress?: (checked: number, of: number) => void
 }
 
-const readBatch = 2_000
 const wasChanged = 'was changed'
 
 /** The hashed part of an entry: every column except its number and the hashes. */
@@ -75,8 +75,9 @@ async function verify(tx: Tx, { open, noted, progress }: ChainCheck): Promise<Ch
     mustBe.set(chain.after.seq, { hash: chain.after.hash, reason: wasChanged })
   let head: AuditHead = { seq: 0, hash: '' }
   for (;;) {
-    const rows = await store.from(tx, head.seq, readBatch)
-    for (const row of rows) {
+    let read = 0
+    for await (const row of store.from(tx, head.seq)) {
+      read += 1
       if (row.seq !== head.seq + 1) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
       if (row.previous_hash !== head.hash || row.hash !== hashOf(head.hash, row))
         return { ok: false, seq: row.seq, reason: wasChanged }
@@ -85,7 +86,9 @@ async function verify(tx: Tx, { open, noted, progress }: ChainCheck): Promise<Ch
       head = { seq: row.seq, hash: row.hash }
     }
     progress?.(head.seq, Math.max(written.last_audit, head.seq))
-    if (rows.length < readBatch) break
+    if (read === 0) break
+    // A slice may take long to hash, and the program may have other work on this thread.
+    await nextTurn()
   }
   const last = Math.max(written.last_audit, chain?.after.seq ?? 0)
   if (head.seq < last) return { ok: false, seq: head.seq + 1, reason: 'is missing' }

@@ -104,7 +104,7 @@ test('secrets are masked around variables, and a mask that comes back stands for
   expect(seen.body).toContain('{{label.fleet}}.example')
   await backend.publish()
   const admin = await backend.signIn()
-  const audit = await admin.call(auditList, { query: { per_page: 1000 } })
+  const audit = await admin.call(auditList, { query: { per_page: 200 } })
   expect(audit.text).toContain('shared_patch.created')
   expect(audit.text).not.toContain('swordfish')
   expect((await operator.call(sharedPatchRemove, { params })).status).toBe(204)

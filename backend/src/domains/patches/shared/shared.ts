@@ -8,10 +8,12 @@ import type { Page } from '#contract/page.ts'
 import { largestPatchBody, patchMask } from '#contract/patches.ts'
 import {
   canRemoveSharedPatch,
+  type ListedSharedPatch,
   type NewSharedPatch,
   serverSharedPatches,
   type SharedPatch,
   type SharedPatchChange,
+  type SharedPatchFacts,
   sharedPatchCreate,
   sharedPatchLimits,
   sharedPatchGet,
@@ -37,6 +39,7 @@ import type { For } from '../../../reading/asker.ts'
 import { audienceOf } from '../parts.ts'
 import { sharedPatchReconciler } from './carrying.ts'
 import { demandFilled, demandShort, demandTargets, exampleOf, filling } from './filling.ts'
+import { bodyExcerpts } from './listed.ts'
 import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
 import { demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
@@ -75,6 +78,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
   const store = sharedStore(given)
   const fills = filling(given)
   const states = given.patches.shared
+  const excerpts = bodyExcerpts(fills)
   const parts: SharedParts = { ...given, store, filling: fills, restore }
   const { rollOut, undo } = rolling(parts)
   const previews = previewing(parts)
@@ -130,11 +134,10 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     return given.operations.read(db, undo ?? rolled.operation_id)
   }
 
-  const shown = async (
-    who: For,
+  const factsOf = async (
     row: SharedPatchRow,
     servers?: SharedPatch['servers'],
-  ): Promise<SharedPatch> => {
+  ): Promise<SharedPatchFacts> => {
     const { id, name, weight, targets, variables, revision, version } = row
     const [last] = await store.rollOuts(db, id, 1)
     const operation = last && (await newestOperation(last))
@@ -142,7 +145,6 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       id,
       name,
       weight,
-      body: await fills.shown(who, row.body, audienceOf(who.caller)),
       variables,
       targets,
       revision,
@@ -171,6 +173,10 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       updated_at: row.updated_at.toISOString(),
     }
   }
+  const shown = async (who: For, row: SharedPatchRow): Promise<SharedPatch> => ({
+    ...(await factsOf(row)),
+    body: await fills.shown(who, row.body, audienceOf(who.caller)),
+  })
   /**
    * @param known the saved patch that is changed @throws Problem invalid with the line, with the
    * servers without a value, or with both numbers if what is changed costs too much
@@ -200,16 +206,16 @@ export function sharedPatches(given: SharedDomainParts): Domain {
     async list(
       who: For,
       query: Input<typeof sharedPatchList>['query'],
-    ): Promise<Page<SharedPatch>> {
+    ): Promise<Page<ListedSharedPatch>> {
       const all = (await states.all()).map((patch) => ({
         ...patch,
         updated_at: patch.updated_at.toISOString(),
       }))
       const page = memoryPage(sharedPatchList.list, all, readers, query)
-      const items: SharedPatch[] = []
+      const items: ListedSharedPatch[] = []
       for (const { id, servers: numbers } of page.items) {
         const row = await store.one(db, id)
-        if (row) items.push(await shown(who, row, numbers))
+        if (row) items.push({ ...(await factsOf(row, numbers)), body: await excerpts(who, row) })
       }
       return { ...page, items }
     },

@@ -45,7 +45,7 @@ async function audited(userId: string): Promise<string[]> {
   await backend.publish()
   const { answer } = await (
     await anAdmin()
-  ).call(auditList, { query: { target: userId, per_page: 1000 } })
+  ).call(auditList, { query: { target: userId, per_page: 200 } })
   return answer!.items
     .map(({ action, result }) => (result === 'ok' ? action : `${action}: ${result}`))
     .toReversed()

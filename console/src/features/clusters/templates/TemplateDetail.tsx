@@ -1,14 +1,20 @@
+import { useQuery } from '@tanstack/react-query'
 import { documentsText } from '#contract/apply/write.ts'
-import { definitionOf, type Template } from '#contract/templates/templates.ts'
+import { definitionOf, type ListedTemplate } from '#contract/templates/templates.ts'
 import { cliOf } from '../../../lib/shell.ts'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Command } from '../../../ui/text/Copyable.tsx'
 import { Snippet } from '../../../ui/text/Snippet.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { startAction } from './template-actions.ts'
+import { templateQuery } from './template-queries.ts'
 import css from './Templates.module.css'
 
 /** A template as the file that the command line reads, and the command that makes clusters of it. */
-export function TemplateDetail({ template }: { template: Template }) {
+export function TemplateDetail({ of }: { of: ListedTemplate }) {
+  const answer = useQuery(templateQuery(of.id))
+  const template = answer.data
+  if (template === undefined) return <Pending of={answer} />
   const text = documentsText([{ kind: 'template', ...definitionOf(template) }])
   return (
     <div className={css['detail']}>

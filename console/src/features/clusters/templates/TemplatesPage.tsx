@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Template, templateList } from '#contract/templates/templates.ts'
+import { type ListedTemplate, templateList } from '#contract/templates/templates.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../../layout/lists/use-list.tsx'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
 import type { ListSearch } from '../../../lib/list-search.ts'
@@ -24,7 +24,7 @@ const columns = listColumns(templateList.list, {
   updated_at: { from: 'md' },
 })
 
-const detailOf = (template: Template) => <TemplateDetail template={template} />
+const detailOf = (template: ListedTemplate) => <TemplateDetail of={template} />
 
 /** The templates of clusters. */
 export function TemplatesPage({

@@ -1,6 +1,6 @@
 /** Actions on templates. */
 import { clusterCreate } from '#contract/clusters/clusters.ts'
-import { type Template, templateList, templateRemove } from '#contract/templates/templates.ts'
+import { type ListedTemplate, templateList, templateRemove } from '#contract/templates/templates.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
@@ -9,14 +9,16 @@ import { type Action, confirm } from '../../../ui/actions.ts'
 import { toast } from '../../../ui/feedback/toast.ts'
 
 /** Opens the form of a new cluster, filled from the template. */
-export const startAction = ({ id }: Pick<Template, 'id'>): Action => ({
+export const startAction = ({ id }: Pick<ListedTemplate, 'id'>): Action => ({
   label: 'Use this template',
   icon: 'add',
   can: allowed(clusterCreate),
   to: paths.createCluster({ template: id }),
 })
 
-export const templateActions = (template: Template): Action[] => [
+export const templateActions = (
+  template: Pick<ListedTemplate, 'id' | 'name' | 'version'>,
+): Action[] => [
   startAction(template),
   {
     label: 'Delete',

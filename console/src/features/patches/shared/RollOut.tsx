@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import {
-  type SharedPatch,
+  type SharedPatchFacts,
   sharedPatchRollOut,
   type SharedPatchServer,
 } from '#contract/shared-patches/shared-patches.ts'
@@ -27,7 +27,7 @@ const roleSaid = (role: SharedPatchServer['role']): string =>
   role === 'control_plane' ? 'control plane' : 'worker'
 
 /** Begins a roll-out: proposes the server that is changed first, which the user may choose. */
-export default function RollOut({ patch }: { patch: SharedPatch }) {
+export default function RollOut({ patch }: { patch: SharedPatchFacts }) {
   const { close } = useDialog()
   const { id, name, version } = patch
   const { data } = useQuery(patchServersQuery(id))

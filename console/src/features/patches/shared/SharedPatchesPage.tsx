@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type SharedPatch, sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
+import { type ListedSharedPatch, sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
 import { everyCluster } from '../../../api/every.ts'
 import { type SetListSearch, ListToolbar, useList } from '../../../layout/lists/use-list.tsx'
 import { PageCount } from '../../../layout/navigation/Breadcrumbs.tsx'
@@ -17,7 +17,7 @@ import { sharedPatchesQuery } from './shared-queries.ts'
 import { type Names, patchSaid, targetsSaid } from './shared-state.ts'
 
 /** The time of the last roll-out, and who began it. */
-export const LastRollOut = ({ of }: { of: SharedPatch['last_roll_out'] }) =>
+export const LastRollOut = ({ of }: { of: ListedSharedPatch['last_roll_out'] }) =>
   of === null ? (
     none
   ) : (
@@ -26,7 +26,7 @@ export const LastRollOut = ({ of }: { of: SharedPatch['last_roll_out'] }) =>
     </>
   )
 
-const columnsOf = (clusters: Names): readonly Column<SharedPatch>[] => {
+const columnsOf = (clusters: Names): readonly Column<ListedSharedPatch>[] => {
   const [name, ...others] = listColumns(sharedPatchList.list, {
     name: { fixed: true, card: 'name', width: { least: 140, most: nameWidth } },
     targets: { numeric: true, width: 100, from: 'md' },
@@ -61,7 +61,7 @@ const columnsOf = (clusters: Names): readonly Column<SharedPatch>[] => {
   ]
 }
 
-const actionsOf = (patch: SharedPatch) => [rollOutAction(patch), editAction(patch)]
+const actionsOf = (patch: ListedSharedPatch) => [rollOutAction(patch), editAction(patch)]
 
 /** The patches of the fleet. */
 export function SharedPatchesPage({

@@ -5,7 +5,7 @@ import {
   canRollOutSharedPatch,
   canUndoSharedPatch,
   isSharedPatchIdle,
-  type SharedPatch,
+  type SharedPatchFacts,
   sharedPatchCreate,
   sharedPatchRemove,
   sharedPatchRollOut,
@@ -22,7 +22,7 @@ import { toast } from '../../../ui/feedback/toast.ts'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
 import { refreshSharedPatches } from './shared-queries.ts'
 
-export const rollOutDialog = dialog<{ patch: SharedPatch }>(() => import('./RollOut.tsx'))
+export const rollOutDialog = dialog<{ patch: SharedPatchFacts }>(() => import('./RollOut.tsx'))
 
 export const createAction = (): Action => ({
   label: 'Create shared patch',
@@ -31,14 +31,14 @@ export const createAction = (): Action => ({
   to: paths.createSharedPatch,
 })
 
-export const editAction = (patch: SharedPatch): Action => ({
+export const editAction = (patch: SharedPatchFacts): Action => ({
   label: 'Edit',
   icon: 'edit',
   can: both(allowed(sharedPatchUpdate), isSharedPatchIdle(patch)),
   to: paths.editSharedPatch(patch.id),
 })
 
-export const rollOutAction = (patch: SharedPatch): Action => ({
+export const rollOutAction = (patch: SharedPatchFacts): Action => ({
   label: 'Roll out',
   icon: 'arrow-right',
   can: both(allowed(sharedPatchRollOut), canRollOutSharedPatch(patch)),
@@ -46,7 +46,7 @@ export const rollOutAction = (patch: SharedPatch): Action => ({
 })
 
 /** Takes the last roll-out back at once: the page says beside the button what it does. */
-export const undoAction = (patch: SharedPatch): Action => ({
+export const undoAction = (patch: SharedPatchFacts): Action => ({
   label: 'Undo',
   icon: 'refresh',
   can: both(allowed(sharedPatchUndo), canUndoSharedPatch(patch)),
@@ -64,7 +64,7 @@ export const undoAction = (patch: SharedPatch): Action => ({
 
 /** @param held number of servers that have any revision of the patch; undefined: not known yet */
 export const removeAction = (
-  patch: SharedPatch,
+  patch: SharedPatchFacts,
   held: number | undefined,
   then: () => void,
 ): Action => ({

@@ -2,7 +2,7 @@
 import type { Operation } from '#contract/operations.ts'
 import { hasEnded } from '#contract/operations.ts'
 import type {
-  SharedPatch,
+  SharedPatchFacts,
   SharedPatchServer,
   Targets,
 } from '#contract/shared-patches/shared-patches.ts'
@@ -43,14 +43,14 @@ export function targetsSaid(targets: Targets, clusters: Names, servers: Names = 
 }
 
 /** "31 current, 9 behind". */
-const countsSaid = ({ current, behind }: SharedPatch['servers']): string =>
+const countsSaid = ({ current, behind }: SharedPatchFacts['servers']): string =>
   [
     ...(current > 0 || behind === 0 ? [`${count(current)} current`] : []),
     ...(behind > 0 ? [`${count(behind)} behind`] : []),
   ].join(', ')
 
 /** The state of a patch: what runs, what stopped, or how many servers lack it. */
-export function patchSaid({ servers, last_operation: last }: SharedPatch): Said {
+export function patchSaid({ servers, last_operation: last }: SharedPatchFacts): Said {
   if (last !== null && !hasEnded(last))
     return {
       tone: 'busy',
