@@ -45,7 +45,7 @@ async function addresses(): Promise<string[]> {
 test('every page of the documentation is accessible and as wide as the screen, at 375 and 1280 px, dark and light', async () => {
   const all = await addresses()
   expect(all.length).toBeGreaterThan(30)
-  const short = ['/docs', '/docs/operations', '/docs/connecting-servers']
+  const short = ['/docs', '/docs/operations', '/docs/connecting-servers', '/docs/search?q=key+file']
   for (const address of longTests ? all : short) {
     await page.goto(address)
     await page.getByRole('heading', { level: 1 }).waitFor()

@@ -61,6 +61,7 @@ const own = (...parses: ParserName[]): ParserRow => ({
 })
 
 export const table: Readonly<Record<string, ParserRow>> = {
+  'backend/src/http/pages/docs-search.ts': own('json'),
   // Threads
   'backend/src/reading/etcd-thread.ts': {
     parses: ['bolt'],

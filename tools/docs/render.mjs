@@ -13,7 +13,13 @@ const plain = (html) =>
   )
 
 /** Paths of Steelyard that pages may link to. */
-const served = [/^\/$/, /^\/docs\/api$/, /^\/cli$/, /^\/v1\/openapi\.json$/, /^\/infra\/servers$/]
+const served = [
+  /^\/$/,
+  /^\/docs\/(?:api|search)$/,
+  /^\/cli$/,
+  /^\/v1\/openapi\.json$/,
+  /^\/infra\/servers$/,
+]
 
 /**
  * The id of a heading as GitHub makes it, so that links work in both places
@@ -145,6 +151,35 @@ const onThisPage = (headings) => {
         .join('')}</ul></nav>`
 }
 
+const searchForm = (text = '') =>
+  `<form class="search" role="search" action="/docs/search"><label for="q">Search</label><input id="q" name="q" type="search" maxlength="100" value="${text}"><button>Search</button></form>`
+
+/** Text of a page between two of its headings, for the search. */
+function sectionsOf({ title, headings }, url, html) {
+  const linked = headings.filter(({ depth }) => depth > 1)
+  const starts = linked.map(({ id }) => html.indexOf(` id="${escape(id)}"`))
+  const textIn = (from, to) =>
+    plain(
+      html
+        .slice(from, to)
+        // The heading, and the begun tag of the next one.
+        .replace(/^[\s\S]*?<\/h\d>/, '')
+        .replace(/<[^>]*$/, '')
+        .replaceAll(/<\/(?:td|th|li|p|pre|h\d)>/g, ' '),
+    )
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+  return [
+    { url, page: title, heading: '', text: textIn(0, starts[0] ?? html.length) },
+    ...linked.map(({ id, title: heading }, at) => ({
+      url: `${url}#${id}`,
+      page: title,
+      heading,
+      text: textIn(starts[at], starts[at + 1] ?? html.length),
+    })),
+  ]
+}
+
 const frame = ({ title, url, version, body }) => `<!doctype html>
 <html lang="en">
 <head>
@@ -156,7 +191,7 @@ const frame = ({ title, url, version, body }) => `<!doctype html>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
-<header><nav aria-label="Documentation"><a class="name" href="/docs"${url === '/docs' ? ' aria-current="page"' : ''}>Steelyard documentation</a><a href="/docs/api">API</a><a href="/docs/cli"${url === '/docs/cli' ? ' aria-current="page"' : ''}>Command line</a><a href="/">Console</a></nav></header>
+<header><nav aria-label="Documentation"><a class="name" href="/docs"${url === '/docs' ? ' aria-current="page"' : ''}>Steelyard documentation</a><a href="/docs/api">API</a><a href="/docs/cli"${url === '/docs/cli' ? ' aria-current="page"' : ''}>Command line</a><a href="/">Console</a></nav>${url === '/docs/search' ? '' : searchForm()}</header>
 <main id="content" tabindex="-1">
 ${body}
 </main>
@@ -181,6 +216,7 @@ export function renderDocs(root, made = new Map()) {
   const files = new Set(globSync('docs/{images/*.png,*.mjs,programs/*.mjs}', { cwd: root }))
   const broken = []
   const written = new Map()
+  const sections = []
   for (const page of pages.values()) {
     const link = (href, inner, kind) => {
       const target = targetOf(page, href, pages, files)
@@ -197,7 +233,9 @@ export function renderDocs(root, made = new Map()) {
         return `${inner} (<code>${escape(target.source)}</code> of the source)`
       return `<a href="${escape(target.href)}">${inner}</a>`
     }
-    const [title, ...rest] = page.render(link).split('</h1>')
+    const html = page.render(link)
+    sections.push(...sectionsOf(page, page.url, html))
+    const [title, ...rest] = html.split('</h1>')
     const body = `${title}</h1>\n${onThisPage(page.headings)}${rest.join('</h1>')}`
     written.set(
       page.url === '/docs' ? 'index.html' : `${page.url.slice('/docs/'.length)}.html`,
@@ -206,6 +244,17 @@ export function renderDocs(root, made = new Map()) {
   }
   if (broken.length > 0)
     throw new Error(`Links of the documentation lead nowhere:\n${broken.join('\n')}`)
+  // The server fills in the words and what it finds (backend/src/http/pages/docs-search.ts).
+  written.set('search.json', JSON.stringify(sections))
+  written.set(
+    'search.html',
+    frame({
+      title: 'Search',
+      url: '/docs/search',
+      version,
+      body: `<h1>Search</h1>\n${searchForm('__WORDS__')}\n__FOUND__`,
+    }),
+  )
   written.set('style.css', readFileSync(new URL('style.css', import.meta.url), 'utf8'))
   return written
 }

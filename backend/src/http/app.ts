@@ -11,6 +11,7 @@ import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseAmbiguous, refuseMalformed } from './malformed.ts'
 import type { UserCaller } from './caller.ts'
+import { serveDocsSearch } from './pages/docs-search.ts'
 import { consoleFiles, type Folders, isForPage, serveConsole } from './pages/console.ts'
 import { apiPage } from './pages/api-page.ts'
 import { allowOrigins } from './cors.ts'
@@ -185,6 +186,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   apiPage(app, parts)
   wellKnown(app, parts)
   serveConsole(app, files, () => parts.lastEvent())
+  serveDocsSearch(app, parts.docsFolder)
 
   // `nothingThere` has refused every other path. The console shows its page, or that there is none.
   app.setNotFoundHandler((request, reply) => files.sendIndex(request, reply, parts.lastEvent()))

@@ -37,6 +37,9 @@ export const pagePolicy = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
+/** The content policy of the documentation's pages, which have a search form. */
+export const docsPolicy = pagePolicy.replace(`form-action 'none'`, `form-action 'self'`)
+
 /**
  * Only features that browsers recognise: an unknown name causes a warning in the browser's console.
  */

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { contentPolicy } from '../headers.ts'
+import { escapeHtml } from './escape.ts'
 import { type Call, openapiDocument, type Schema } from '../openapi.ts'
 import { madeOnce } from './made.ts'
 
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
-const code = (text: string): string => `<code>${escape(text)}</code>`
+const code = (text: string): string => `<code>${escapeHtml(text)}</code>`
 /** Escapes a trusted text as HTML; parts in backticks become code. */
-const prose = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
 
 /** `1 to 25 characters`, `at most 1000 items`; empty if there is no limit. */
@@ -39,7 +39,7 @@ function typeOf(schema: Schema): string {
 }
 
 const row = (name: string, required: boolean, schema: Schema, where = ''): string =>
-  `<tr><td><code>${escape(name)}</code>${where}${required ? '' : ' <i>optional</i>'}</td><td>${typeOf(schema)}${
+  `<tr><td><code>${escapeHtml(name)}</code>${where}${required ? '' : ' <i>optional</i>'}</td><td>${typeOf(schema)}${
     schema.default === undefined ? '' : `, default ${code(JSON.stringify(schema.default))}`
   }${inner(schema)}</td><td>${prose(schema.description ?? '')}</td></tr>`
 
@@ -82,7 +82,7 @@ function curl(method: string, path: string, { security, requestBody }: Call): st
           `-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`,
         ]),
   ]
-  return `<pre tabindex="0">${escape(parts.join(' \\\n  '))}</pre>`
+  return `<pre tabindex="0">${escapeHtml(parts.join(' \\\n  '))}</pre>`
 }
 
 function section(method: string, path: string, call: Call): string {
@@ -103,7 +103,7 @@ function section(method: string, path: string, call: Call): string {
     return `<dt>${status}</dt><dd><span class="means">${prose(description)}</span>${shown}</dd>`
   })
   const [body] = Object.values(call.requestBody?.content ?? {})
-  return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escape(path)}</code> <span>${prose(call.summary)}</span></summary>
+  return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escapeHtml(path)}</code> <span>${prose(call.summary)}</span></summary>
 <p>${needs(call)}.${path.startsWith('/v1/') ? ` Named <code>${call.operationId}</code> in the contract and in the audit log.` : ''}</p>${curl(method, path, call)}
 ${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : ''}
 ${body?.schema ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
@@ -124,16 +124,16 @@ function page(version: string): string {
   const groups = [...Map.groupBy(calls, ({ call }) => call.tags[0]!)]
   const sections = groups.map(
     ([tag, all]) =>
-      `<h2 id="${tag}">${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`,
+      `<h2 id="${tag}">${escapeHtml(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`,
   )
   const objects = Object.entries(components.schemas).map(
     ([name, schema]) =>
       `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style>${style}</style></head>
-<body><main><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
+<body><main><h1>Steelyard API ${escapeHtml(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>, or a <a href="#Problem">problem of RFC 9457</a> for a request that accepts <code>application/problem+json</code>.
 Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>. <a href="/docs">All documentation</a>.</p>
-<nav aria-label="Groups of calls">${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</main></body></html>`
+<nav aria-label="Groups of calls">${groups.map(([tag]) => `<a href="#${tag}">${escapeHtml(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</main></body></html>`
 }
 
 /** Allows the page's own style by its digest, which unlike a nonce is the same for every client. */

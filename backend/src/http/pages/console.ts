@@ -8,7 +8,8 @@ import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { fileOf, filesOf, type ServedFile, sendFile } from './files.ts'
-import { contentPolicy, pagePolicy } from '../headers.ts'
+import { contentPolicy, docsPolicy } from '../headers.ts'
+import { searchFiles } from './docs-search.ts'
 
 export type ConsoleFiles = ReturnType<typeof consoleFiles>
 
@@ -34,16 +35,18 @@ export interface Folders {
 
 /** Pages of the documentation are at `/docs/NAME`, the index at `/docs`. */
 function docsFiles(folder: string): [string, ServedFile][] {
-  const kind = { isOnDisk: true, headers: { 'content-security-policy': pagePolicy } }
-  return [...filesOf(folder, () => kind)].flatMap(([name, file]) => {
-    const url = `/docs${name.replace(/(?:\/index)?\.html$/, '')}`
-    return url === '/docs'
-      ? [
-          [url, file],
-          [`${url}/`, file],
-        ]
-      : [[url, file]]
-  })
+  const kind = { isOnDisk: true, headers: { 'content-security-policy': docsPolicy } }
+  return [...filesOf(folder, (name) => (searchFiles.has(name) ? undefined : kind))].flatMap(
+    ([name, file]) => {
+      const url = `/docs${name.replace(/(?:\/index)?\.html$/, '')}`
+      return url === '/docs'
+        ? [
+            [url, file],
+            [`${url}/`, file],
+          ]
+        : [[url, file]]
+    },
+  )
 }
 
 /** Reads the folders of the builds, as far as they exist. */
