@@ -140,6 +140,9 @@ const socketCodes: Readonly<Record<string, ConnectionCause>> = {
   UND_ERR_CONNECT_TIMEOUT: 'late',
   UND_ERR_HEADERS_TIMEOUT: 'late',
   UND_ERR_BODY_TIMEOUT: 'late',
+  // nodemailer.
+  ECONNECTION: 'lost',
+  ETLS: 'tls',
   // oauth4webapi, which openid-client uses.
   OAUTH_TIMEOUT: 'late',
 }

@@ -144,6 +144,8 @@ export interface Attempt {
   readonly authority: string
   /** What the clock of this machine says. */
   readonly now: Date
+  /** The URL that the caller wrote, without a secret. */
+  readonly url?: string
 }
 
 type Way = (attempt: Attempt, fault: ConnectionFault) => string | undefined
@@ -154,10 +156,10 @@ const setClock = ({ now }: Attempt): string =>
 
 /** What a person does about each cause; undefined: there is nothing that this program knows. */
 const ways: Readonly<Partial<Record<ConnectionCause, Way>>> = {
-  plain: ({ by }) =>
+  plain: ({ by, url }) =>
     isMail(by)
       ? 'choose STARTTLS, or the port for TLS (usually 465)'
-      : 'use http://, or another port',
+      : `use ${url?.replace(/^https:/, 'http:') ?? 'http://'}, or another port`,
   wants_tls: ({ by }) =>
     isMail(by)
       ? 'choose TLS, or the port for STARTTLS (usually 587)'

@@ -12,9 +12,10 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
-import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
+import { GrpcStatus, TalosError, talosError } from './errors.ts'
 import { callEach, callStream, callUpload, decode, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
+import { lateBy } from '#contract/connections/causes.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
 
@@ -158,7 +159,7 @@ export async function* stream<I extends DescMessage, O extends DescMessage>(
     bounds.firstWithinMs === undefined
       ? undefined
       : setTimeout(() => {
-          late = new TalosError('timeout', tooLate(bounds.firstWithinMs!))
+          late = new TalosError('timeout', lateBy(bounds.firstWithinMs!))
           own.abort()
         }, bounds.firstWithinMs)
   try {

@@ -16,9 +16,10 @@ import {
 import { certificatesIn, type Credentials } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { talosClient, type TalosClient } from './client.ts'
-import { TalosError, talosError, tooLate } from './errors.ts'
+import { endedBy, TalosError, talosError } from './errors.ts'
 import type { OpenStream } from './grpc.ts'
 import { demandSigned, refusalOf } from './skew.ts'
+import { lateBy } from '#contract/connections/causes.ts'
 
 /** Address of Talos's API. `host` is an IP literal, so dialling needs no name lookup. */
 export interface Target {
@@ -246,7 +247,7 @@ async function openTls(
         })
   }
   return new Promise<TLSSocket>((resolve, reject) => {
-    if (signal?.aborted === true) return reject(new TalosError('cancelled', 'cancelled'))
+    if (signal?.aborted === true) return reject(endedBy(signal))
     const socket = connectTls({
       ...tls,
       host: target.host,
@@ -257,7 +258,7 @@ async function openTls(
     // Detects a peer without power: after 5 s of silence the kernel sends 10 probes, one per
     // second.
     socket.setKeepAlive(true, 5_000)
-    const timer = setTimeout(() => fail(new TalosError('timeout', tooLate(deadlineMs))), deadlineMs)
+    const timer = setTimeout(() => fail(new TalosError('timeout', lateBy(deadlineMs))), deadlineMs)
     const settle = () => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', cancel)
@@ -271,7 +272,7 @@ async function openTls(
       socket.destroy()
       reject(talosError(error, deadlineMs, signal))
     }
-    const cancel = () => fail(new TalosError('cancelled', 'cancelled'))
+    const cancel = () => fail(endedBy(signal!))
     const closed = () => fail(new TalosError('unavailable', 'the connection was lost'))
     const ready = () => {
       settle()

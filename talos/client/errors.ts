@@ -1,3 +1,5 @@
+import { type ConnectionCause, connectionFault, lateBy } from '#contract/connections/causes.ts'
+import { connectionReason } from '#contract/connections/words.ts'
 import { messageText } from './text.ts'
 
 export type TalosErrorKind =
@@ -73,7 +75,7 @@ const codes: Readonly<Record<number, TalosErrorKind>> = {
  * the message.
  */
 export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSignal): TalosError {
-  if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
+  if (signal?.aborted === true) return endedBy(signal, reason)
   const transport = transportError(reason)
   if (transport !== undefined) return transport
   if (!(reason instanceof GrpcStatus))
@@ -83,7 +85,7 @@ export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSig
       { cause: reason },
     )
   if (reason.code === deadlineExceeded)
-    return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
+    return new TalosError('timeout', lateBy(timeoutMs), { cause: reason })
   if (noEndpoints.test(reason.message))
     return new TalosError('unavailable', withoutEndpoints, { cause: reason })
   return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.message), {
@@ -109,87 +111,69 @@ const kindOfPlainError = ({ code, message }: GrpcStatus): TalosErrorKind =>
     ? 'not_found'
     : 'other'
 
-export function tooLate(timeoutMs: number): string {
-  return `did not answer within ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 100) / 10} s`}`
+/** The error of a call that the caller has ended: by its own time limit, or because it needs it no longer. */
+export const endedBy = (signal: AbortSignal, reason?: unknown): TalosError =>
+  connectionFault(signal.reason)?.cause === 'late'
+    ? new TalosError('timeout', connectionReason(signal.reason), { cause: signal.reason })
+    : new TalosError('cancelled', 'nobody waited for the answer', { cause: reason })
+
+/**
+ * What a cause means of a machine. A machine's certificate is valid from its boot on, and ours since
+ * a moment, so one that is out of its time means that a clock is wrong.
+ */
+const kinds: Readonly<Record<ConnectionCause, TalosErrorKind>> = {
+  refused: 'unreachable',
+  unknown_name: 'unreachable',
+  no_name_server: 'unreachable',
+  no_route: 'unreachable',
+  no_network: 'unreachable',
+  no_address: 'unreachable',
+  proxy_user: 'unreachable',
+  proxy_refused: 'unreachable',
+  late: 'unreachable',
+  ended: 'cancelled',
+  lost: 'unavailable',
+  expired: 'clock',
+  not_yet_valid: 'clock',
+  own_expired: 'clock',
+  own_certificate: 'refused',
+  wrong_name: 'certificate',
+  self_signed: 'certificate',
+  unknown_authority: 'certificate',
+  untrusted: 'certificate',
+  plain: 'invalid_data',
+  wants_tls: 'invalid_data',
+  no_starttls: 'invalid_data',
+  not_http: 'invalid_data',
+  not_http2: 'invalid_data',
+  tls_versions: 'invalid_data',
+  tls: 'invalid_data',
 }
 
-const unreachable: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  EHOSTUNREACH: 'no route to the server',
-  ENETUNREACH: 'no route to the network',
-  EHOSTDOWN: 'no route to the server',
-  EADDRNOTAVAIL: 'the address is not available',
-  ETIMEDOUT: 'the server did not answer',
+const clocks = 'its clock and ours differ'
+const otherAuthority = 'its certificate is not signed by the expected authority'
+/**
+ * What says more about a machine than the sentence of its cause. The authority of a machine is that
+ * of its cluster, which nobody has to make known.
+ */
+const ofMachine: Readonly<Partial<Record<ConnectionCause, string>>> = {
+  expired: clocks,
+  not_yet_valid: clocks,
+  own_expired: clocks,
+  self_signed: otherAuthority,
+  unknown_authority: otherAuthority,
+  untrusted: otherAuthority,
 }
 
-const lost = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ERR_STREAM_PREMATURE_CLOSE',
-  'ERR_HTTP2_STREAM_CANCEL',
-  'ERR_HTTP2_GOAWAY_SESSION',
-  'ERR_HTTP2_INVALID_SESSION',
-])
-
-/** The first recognised error in the chain of causes (ours, socket, TLS, HTTP/2), or undefined. */
+/** The first error of ours, or of a connection, in the chain of causes; undefined if there is none. */
 function transportError(reason: unknown): TalosError | undefined {
-  for (let at = reason; at instanceof Error; at = at.cause) {
-    if (at instanceof TalosError) return at
-    const code = (at as NodeJS.ErrnoException).code
-    if (typeof code !== 'string') continue
-    if (code in unreachable)
-      return new TalosError('unreachable', unreachable[code]!, { cause: reason })
-    if (isOutOfTime(code))
-      return new TalosError('clock', 'its clock and ours differ', { cause: reason })
-    if (isRefusal(code))
-      return new TalosError('refused', 'server does not accept our certificate', { cause: reason })
-    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-      return new TalosError('certificate', "the server's certificate is for another address", {
-        cause: reason,
-      })
-    if (untrusted.has(code))
-      return new TalosError(
-        'certificate',
-        "the server's certificate is not signed by the expected authority",
-        { cause: reason },
-      )
-    if (lost.has(code))
-      return new TalosError('unavailable', 'the connection was lost', { cause: reason })
-    if (code.startsWith('ERR_SSL_') || code === 'EPROTO')
-      return new TalosError('invalid_data', 'server does not speak TLS as Talos does', {
-        cause: reason,
-      })
-    if (code.startsWith('ERR_HTTP2_'))
-      return new TalosError('invalid_data', 'server does not speak HTTP/2 as Talos does', {
-        cause: reason,
-      })
-  }
-  return undefined
+  for (let at = reason; at instanceof Error; at = at.cause) if (at instanceof TalosError) return at
+  const fault = connectionFault(reason)
+  if (fault === undefined) return undefined
+  return new TalosError(kinds[fault.cause], ofMachine[fault.cause] ?? connectionReason(reason), {
+    cause: reason,
+  })
 }
-
-/**
- * Whether a certificate is expired or not yet valid. Talos sends the same alert for both, as Go
- * does (crypto/tls, `processCertsFromClient`).
- */
-const isOutOfTime = (code: string) =>
-  code === 'CERT_HAS_EXPIRED' ||
-  code === 'CERT_NOT_YET_VALID' ||
-  /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
-
-/**
- * TLS alerts about our certificate. OpenSSL names them after the protocol that introduced them:
- * `SSLV3` (since 3.2 `SSL/TLS`) or `TLSV1`.
- */
-const isRefusal = (code: string) =>
-  code.startsWith('ERR_SSL_') &&
-  /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
-
-const untrusted = new Set(
-  (
-    'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY ' +
-    'CERT_SIGNATURE_FAILURE CERT_UNTRUSTED INVALID_PURPOSE INVALID_CA CERT_REJECTED'
-  ).split(' '),
-)
 
 function sentence(text: string): string {
   const clean = messageText(text).trim()

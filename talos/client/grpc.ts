@@ -30,7 +30,8 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { decoded } from './decode.ts'
-import { GrpcStatus, TalosError, tooLate } from './errors.ts'
+import { GrpcStatus, TalosError } from './errors.ts'
+import { lateBy } from '#contract/connections/causes.ts'
 
 /**
  * Opens a stream with the headers of a request. @throws the reason why the connection has ended, if
@@ -167,7 +168,7 @@ function begin<I extends DescMessage, O extends DescMessage>(
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => over(new TalosError('timeout', tooLate(timeoutMs))), timeoutMs)
+      : setTimeout(() => over(new TalosError('timeout', lateBy(timeoutMs))), timeoutMs)
   const guarded =
     <T>(act: (value: T) => void) =>
     (value: T): void => {

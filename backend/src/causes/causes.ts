@@ -5,6 +5,7 @@
 import { DatabaseError } from 'pg'
 import { ConfigError } from '#talos/config/problem.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { OutOfTime } from '#contract/connections/causes.ts'
 import { Problem } from '#contract/errors.ts'
 import { CommitUnknown, DatabaseAway, DatabaseSilent } from '../db/away.ts'
 import { Told } from './told.ts'
@@ -97,7 +98,7 @@ function own(error: Error): Cause | undefined {
   if (error instanceof TalosError) return ofTalos(error)
   if (error instanceof Problem || error instanceof ConfigError) return 'refused'
   if (error instanceof Told) return error.meaning
-  if (error.name === 'TimeoutError') return 'peer_silent'
+  if (error instanceof OutOfTime || error.name === 'TimeoutError') return 'peer_silent'
   if (error.name === 'AbortError') return 'stopped'
   if ('syscall' in error && 'code' in error && socketErrors.has(String(error.code)))
     return 'peer_silent'

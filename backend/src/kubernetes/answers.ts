@@ -1,3 +1,4 @@
+import { lateBy, OutOfTime } from '#contract/connections/causes.ts'
 import { Told } from '../causes/told.ts'
 
 /** An error response (`Status`) is far shorter; only the beginning of a longer one is read. */
@@ -9,9 +10,9 @@ const longestStatus = 16 * 1024
  */
 export class KubernetesError extends Told {
   readonly status: number | undefined
-  constructor(message: string, status?: number) {
+  constructor(message: string, status?: number, options?: ErrorOptions) {
     const hasAnswered = status !== undefined && status !== 429 && status < 500
-    super(message, { meaning: hasAnswered ? 'peer_refused' : 'peer_silent' })
+    super(message, { ...options, meaning: hasAnswered ? 'peer_refused' : 'peer_silent' })
     this.name = 'KubernetesError'
     this.status = status
   }
@@ -154,12 +155,12 @@ export async function within<T>(
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const end = new AbortController()
-  const timer = setTimeout(
-    () => end.abort(new KubernetesError(`it took longer than ${ms / 1000} s to answer everything`)),
-    ms,
-  )
+  const timer = setTimeout(() => end.abort(new OutOfTime(ms)), ms)
   try {
     return await act(AbortSignal.any([signal, end.signal]))
+  } catch (error) {
+    if (error !== end.signal.reason) throw error
+    throw new KubernetesError(lateBy(ms), undefined, { cause: error })
   } finally {
     clearTimeout(timer)
   }

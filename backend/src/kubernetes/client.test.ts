@@ -5,7 +5,7 @@ import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { reader } from '../reading/reader.ts'
 import type { Attributes, SpanOptions, Tracing } from '../tracing/tracing.ts'
 import { kubernetes, kubernetesPort } from './client.ts'
-import { KubernetesError } from './answers.ts'
+import { KubernetesError, within } from './answers.ts'
 
 // A hostile API server with a trusted certificate.
 const address = `127.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}.7`
@@ -193,7 +193,7 @@ test.each([401, 429, 500])(
 test.each([
   ['expired', 7_200_000, address, /expired or not valid yet: its clock/],
   ['of a later time', -7_200_000, address, /expired or not valid yet/],
-  ['for another address', 0, '127.9.9.9', /other addresses$/],
+  ['for another address', 0, '127.9.9.9', /its certificate is for 127\.9\.9\.9$/],
 ])('a certificate that is %s is said to be that', async (_what, ageMs, to, said) => {
   const shown = await issueCertificate(authority, {
     kind: 'p256',
@@ -206,6 +206,21 @@ test.each([
   server.setSecureContext({ key: shown.key, cert: shown.crt, ca: authority.crt })
   await expect(api.get('/x', signal)).rejects.toThrow(said)
   server.setSecureContext({ key: ours.key, cert: ours.crt, ca: authority.crt })
+})
+
+test("Test that a caller's own time limit is told as one, and that a caller who ends the call gets its own reason", async () => {
+  answer = () => undefined
+  const target = { name: 'alpha', address }
+  for (const ask of [
+    (limit: AbortSignal) => api.readyz(target, limit),
+    (limit: AbortSignal) => api.get('/x', limit),
+  ])
+    await expect(within(signal, 300, ask)).rejects.toThrow(/did not answer within 300 ms$/)
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(new Error('Steelyard stops')), 20)
+  await expect(within(stop.signal, 60_000, (limit) => api.get('/x', limit))).rejects.toThrow(
+    'Steelyard stops',
+  )
 })
 
 test('a response that does not end is aborted', async () => {

@@ -5,6 +5,8 @@
  * proxies or host names.
  */
 import { request } from 'node:https'
+import { type ConnectionCause, connectionFault, OutOfTime } from '#contract/connections/causes.ts'
+import { connectionReason } from '#contract/connections/words.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import { collector, limitInformational } from '../reading/collect.ts'
@@ -25,6 +27,7 @@ import {
   budgetOf,
   isPassing,
 } from './answers.ts'
+import { timeLimit } from '../time-limit.ts'
 
 export const kubernetesPort = 6443
 const deadlineMs = 8_000
@@ -131,7 +134,7 @@ export function kubernetes(
       try {
         reply = await one(targets[at]!, call, signal)
       } catch (error) {
-        if (signal.aborted) throw signal.reason
+        if (signal.aborted) throw whyEnded(signal)
         if (last.status !== undefined) continue
         last =
           error instanceof KubernetesError
@@ -350,6 +353,17 @@ interface Call {
   readonly onlyLines?: string
 }
 
+const outOfTime =
+  'the certificate of the API server is expired or not valid yet: its clock and ours differ, or nothing has renewed it'
+const notOfCluster = 'the API server shows a certificate that this cluster did not sign'
+const noApi = 'the response is not from a Kubernetes API'
+
+/** A caller's own time limit is told as one; any other reason is the caller's. */
+const whyEnded = ({ reason }: AbortSignal): unknown =>
+  reason instanceof OutOfTime
+    ? new KubernetesError(connectionReason(reason), undefined, { cause: reason })
+    : reason
+
 function send(
   target: KubernetesTarget,
   { ca, crt, key }: Credentials,
@@ -357,12 +371,16 @@ function send(
   signal: AbortSignal,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+    const limit = AbortSignal.any([signal, timeLimit(deadlineMs)])
     const fail = (error: Error) =>
       reject(
         error instanceof KubernetesError
           ? error
-          : new KubernetesError(sentence(error, limit, signal)),
+          : limit.reason instanceof OutOfTime
+            ? new KubernetesError(connectionReason(limit.reason), undefined, {
+                cause: limit.reason,
+              })
+            : new KubernetesError(reasonOf(error)),
       )
     const headers = {
       accept: call.accept ?? 'application/json',
@@ -419,20 +437,19 @@ function send(
   })
 }
 
-function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string {
-  if (outer.aborted) return 'cancelled'
-  if (limit.aborted) return `did not answer within ${deadlineMs / 1000} s`
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (code === 'ECONNREFUSED') return 'connection refused'
-  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the server'
-  if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost'
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return 'the certificate of the API server is expired or not valid yet: its clock and ours differ, or nothing has renewed it'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'the certificate of the API server is for other addresses'
-  if (/CERT|SIGNED|VERIFY/.test(code))
-    return 'the API server shows a certificate that this cluster did not sign'
-  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO')
-    return 'the response is not from a Kubernetes API'
-  return 'the connection failed'
+/**
+ * Certificates of an API server are signed by its cluster, and renewed by Talos and Kubernetes, not
+ * by a person.
+ */
+const ofCluster: Readonly<Partial<Record<ConnectionCause, string>>> = {
+  expired: outOfTime,
+  not_yet_valid: outOfTime,
+  self_signed: notOfCluster,
+  unknown_authority: notOfCluster,
+  untrusted: notOfCluster,
+  plain: noApi,
+  not_http: noApi,
+  tls: noApi,
 }
+const reasonOf = (error: unknown): string =>
+  ofCluster[connectionFault(error)?.cause ?? 'ended'] ?? connectionReason(error)

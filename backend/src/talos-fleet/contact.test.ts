@@ -356,7 +356,7 @@ test('a server that answers with garbage is reported as not speaking TLS', async
   await until(() => of(server).length > 0)
   expect(of(server)[0]).toMatchObject({
     kind: 'missed',
-    reason: 'server does not speak TLS as Talos does',
+    reason: 'it answers without TLS',
   })
 })
 

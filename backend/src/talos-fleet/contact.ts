@@ -5,6 +5,7 @@
  * noticed within 15 s. Contacts are not engine jobs: a lost contact does no harm, because the next
  * one reports everything again.
  */
+import { lateBy, OutOfTime } from '#contract/connections/causes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
@@ -350,7 +351,7 @@ export function contacts({
       error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
     if (isRefused && asked.server.clusterId !== null) onRefused?.(asked.server.clusterId)
     const reason = isLate
-      ? `did not answer within ${deadlineMs / 1000} s`
+      ? lateBy(deadlineMs)
       : error instanceof Error
         ? error.message
         : String(error)
@@ -369,7 +370,7 @@ export function contacts({
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
     const deadlineMs = state.server.live ? liveDeadlineMs : readDeadlineMs
     const own = new AbortController()
-    const end = () => own.abort()
+    const end = () => own.abort(new OutOfTime(deadlineMs))
     let timer: NodeJS.Timeout | undefined
     let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {

@@ -204,7 +204,7 @@ describe('requests', () => {
     })
     expect(await cli.run(`server rename ${id(1)} web-1`)).toMatchObject({
       exit: 7,
-      err: expect.stringContaining('the connection was cut') as string,
+      err: expect.stringContaining('the connection was lost') as string,
     })
     expect(api.callsOf(serverUpdate)).toHaveLength(1)
   })
@@ -289,7 +289,7 @@ describe('a response', () => {
     await once(gone, 'close')
     expect(await cli.run(`server list --url http://127.0.0.1:${port}`)).toMatchObject({
       exit: 7,
-      err: expect.stringContaining('nothing listens there') as string,
+      err: expect.stringContaining('connection refused') as string,
     })
   })
 })

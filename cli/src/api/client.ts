@@ -1,3 +1,4 @@
+import { connectionFault } from '#contract/connections/causes.ts'
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import { applyHeader } from '#contract/apply/applied.ts'
@@ -225,8 +226,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         const error = failed(base, e, timeoutMs)
         // Retries only after a broken connection, not after a refused connection or for an unknown
         // host.
-        if (!repeatable || attempt >= tries || !error.message.endsWith('the connection was cut'))
-          throw error
+        if (!repeatable || attempt >= tries || connectionFault(e)?.cause !== 'lost') throw error
         await terminal.sleep(200 * attempt, signal)
       }
     }

@@ -1,85 +1,17 @@
 /** Why a call failed, in words, and what to do. */
 import * as z from 'zod/mini'
+import { OutOfTime } from '#contract/connections/causes.ts'
+import { connectionReason, wayOut } from '#contract/connections/words.ts'
 import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import { oneLine } from '../text.ts'
 
-const network: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
-  ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'no route to the address',
-  ENETUNREACH: 'no route to the address',
-}
-
-/** A fault of the certificate, or of the protocol, by the code of OpenSSL or Node.js. */
-interface Fault {
-  readonly why: string
-  readonly hint: string
-}
-const authorityHint = (caFile: string | undefined) =>
+/** What makes an authority known to this program. */
+const authority = (caFile: string | undefined): string =>
   caFile === undefined
-    ? 'Give the PEM file of that authority with --ca-file or STEELYARD_CA_FILE'
+    ? 'give its PEM file with --ca-file or STEELYARD_CA_FILE'
     : `${oneLine(caFile)} doesn't have it: give the file of the authority itself, not of the certificate that it signed`
 
-function faultOf(
-  code: string,
-  error: Error,
-  caFile: string | undefined,
-  url: string,
-): Fault | null {
-  if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT')
-    return {
-      why: 'its certificate is signed by itself, so nobody vouches for it',
-      hint: 'If it is yours, give its PEM file with --ca-file or STEELYARD_CA_FILE',
-    }
-  if (
-    /^(?:SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_SIGNATURE_FAILURE)$/.test(
-      code,
-    )
-  )
-    return {
-      why: "its certificate is signed by an authority that this machine doesn't know",
-      hint: authorityHint(caFile),
-    }
-  if (code === 'CERT_HAS_EXPIRED')
-    return {
-      why: 'its certificate has expired',
-      hint: `Renew the certificate of Steelyard, or set the clock of this machine: it says ${new Date().toISOString()}`,
-    }
-  if (code === 'CERT_NOT_YET_VALID')
-    return {
-      why: 'its certificate is not valid yet',
-      hint: `Set the clock of this machine: it says ${new Date().toISOString()}`,
-    }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const cert =
-      'cert' in error ? (error.cert as { subjectaltname?: string } | undefined) : undefined
-    const names = (cert?.subjectaltname ?? '').replaceAll(/\b(?:DNS|IP Address):/g, '')
-    return {
-      why: `its certificate is for ${names === '' ? 'no name' : oneLine(names)}`,
-      hint: 'Use one of these names with --url, or give Steelyard a certificate for this one',
-    }
-  }
-  if (/wrong version number|packet length too long/.test(error.message))
-    return {
-      why: 'it answers without TLS',
-      hint: `Use ${url.replace(/^https:/, 'http:')}, or another port`,
-    }
-  if (code.startsWith('HPE_'))
-    return {
-      why: "its answer isn't HTTP",
-      hint: `Use ${url.replace(/^http:/, 'https:')}, or another port`,
-    }
-  if (/CERT|ERR_TLS|ERR_SSL/.test(code))
-    return {
-      why: oneLine(error.message),
-      hint: 'The certificate of Steelyard is at fault, or a device between: openssl s_client -connect HOST:PORT shows it',
-    }
-  return null
-}
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 /** @param timeoutMs the time limit of the call, for the sentence */
 export function unreachable(
@@ -88,19 +20,17 @@ export function unreachable(
   { timeoutMs, caFile }: { timeoutMs: number; caFile: string | undefined },
 ): CliError {
   if (e instanceof CliError) return e
-  const error = e instanceof Error ? e : new Error(String(e))
-  // Several addresses of a host: the error has one error for each.
-  const first =
-    error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const code = 'code' in first ? String(first.code) : ''
-  const fault = faultOf(code, first, caFile, url)
-  const why =
-    error.name === 'TimeoutError'
-      ? `no answer within ${timeoutMs / 1000} s`
-      : (fault?.why ?? network[code] ?? oneLine(first.message))
-  return new CliError('unreachable', `${url} could not be reached: ${why}`, {
+  const isOwnLimit = e instanceof Error && e.name === 'TimeoutError'
+  const error = isOwnLimit ? new OutOfTime(timeoutMs) : e
+  const way = wayOut(error, {
+    by: url.startsWith('https:') ? 'https' : 'http',
+    authority: authority(caFile),
+    now: new Date(),
+    url: oneLine(url),
+  })
+  return new CliError('unreachable', `${url} could not be reached: ${connectionReason(error)}`, {
     cause: e,
-    hint: fault?.hint ?? 'Set the address with --url or STEELYARD_URL',
+    hint: way === undefined ? 'Set the address with --url or STEELYARD_URL' : capital(way),
   })
 }
 

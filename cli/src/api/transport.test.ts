@@ -82,7 +82,7 @@ test('a certificate of an unknown authority is named, and --ca-file or STEELYARD
   expect(refused.err).toContain(
     "its certificate is signed by an authority that this machine doesn't know",
   )
-  expect(refused.err).toContain('Give the PEM file of that authority with --ca-file')
+  expect(refused.err).toContain('If the authority is yours, give its PEM file with --ca-file')
   expect(refused.err).not.toContain('Set the address')
   expect(
     (await cli.run(`api GET ${installationGet.path} --url ${url} --ca-file ${other}`)).err,
@@ -111,9 +111,9 @@ test('a certificate for another name, one that has ended, and one of the future 
     return ran.err
   }
   expect(await why({ type: 'dns', value: 'rack.example' })).toMatch(
-    /its certificate is for rack\.example\nUse one of these names with --url/,
+    /its certificate is for rack\.example\nUse one of its names/,
   )
-  expect(await why(local, [-2, -1])).toMatch(/has expired\nRenew the certificate/)
+  expect(await why(local, [-2, -1])).toMatch(/has expired\nRenew it, or set the clock/)
   expect(await why(local, [1, 2])).toMatch(/is not valid yet\nSet the clock of this machine/)
 })
 
@@ -125,7 +125,7 @@ test('HTTP on a port with TLS, and TLS on a port without, are told apart', async
   )
   const odd = await listen(createTcp((socket) => void socket.end('SSH-2.0-OpenSSH_10\r\n')))
   expect((await cli.run(`api GET /v1/x --url http://127.0.0.1:${odd}`)).err).toContain(
-    "its answer isn't HTTP",
+    'its answer is not HTTP',
   )
 })
 
@@ -137,10 +137,13 @@ test('HTTPS_PROXY carries the connection, and the certificate of Steelyard is st
   await writeFile(file, made.authority)
   const asked: [target: string | undefined, user: string | undefined][] = []
   const proxy = createHttp()
-  let isOpen = true
+  let challenge: readonly string[] | undefined
   proxy.on('connect', (request, client) => {
     asked.push([request.url, request.headers['proxy-authorization']])
-    if (!isOpen) return client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+    if (challenge !== undefined)
+      return client.end(
+        `HTTP/1.1 407 Proxy Authentication Required\r\n${challenge.map((one) => `Proxy-Authenticate: ${one}\r\n`).join('')}\r\n`,
+      )
     const server = connect(port, '127.0.0.1', () => {
       client.write('HTTP/1.1 200 OK\r\n\r\n')
       server.pipe(client)
@@ -164,13 +167,34 @@ test('HTTPS_PROXY carries the connection, and the certificate of Steelyard is st
     ['steelyard.example:443', `Basic ${Buffer.from('grace:pa@ss').toString('base64')}`],
   ])
   expect((await cli.run(line)).err).toContain("an authority that this machine doesn't know")
-  isOpen = false
+  challenge = ['Basic realm="corp"']
   const refused = await cli.run(line)
   expect(refused.exit).toBe(7)
   expect(refused.err).toContain(
-    `The proxy http://127.0.0.1:${proxyPort} answered 407 to a connection to steelyard.example:443\nIt wants a user`,
+    'https://steelyard.example could not be reached: the proxy wants a user\nCheck the user and the password in HTTPS_PROXY',
   )
   expect(refused.err).not.toContain('pa%40ss')
+  cli.env['HTTPS_PROXY'] = `http://127.0.0.1:${proxyPort}`
+  expect((await cli.run(line)).err).toContain('Set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT')
+  challenge = ['Negotiate', 'NTLM']
+  expect((await cli.run(line)).err).toContain(
+    'It offers Negotiate, NTLM, of which only Basic is supported here. NO_PROXY may name the host',
+  )
+})
+
+test('Test that a proxy that wants a user says so for a plain connection too', async () => {
+  const proxyPort = await listen(
+    createHttp((_request, answer) =>
+      answer.writeHead(407, { 'proxy-authenticate': 'Negotiate' }).end(),
+    ),
+  )
+  const cli = await startCli()
+  Object.assign(cli.env, {
+    HTTP_PROXY: `http://127.0.0.1:${proxyPort}`,
+    STEELYARD_INSECURE: '1',
+  })
+  const { err } = await cli.run(`api GET ${installationGet.path} --url http://steelyard.example`)
+  expect(err).toContain('the proxy wants a user\nIt offers Negotiate, of which only Basic')
 })
 
 test('NO_PROXY names hosts, domains, ports and networks that need no proxy', () => {

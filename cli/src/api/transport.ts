@@ -7,6 +7,8 @@ import { request as requestHttps } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import * as tls from 'node:tls'
+import { OutOfTime, ProxyRefused } from '#contract/connections/causes.ts'
+import { connectionReason } from '#contract/connections/words.ts'
 import { CliError } from '../exit.ts'
 import { readText } from '../files.ts'
 import type { Terminal } from '../terminal.ts'
@@ -46,6 +48,9 @@ const authorization = ({ username, password }: URL) =>
         'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
       }
 
+const refusedBy = (proxy: URL, { statusCode = 0, headers }: IncomingMessage): ProxyRefused =>
+  new ProxyRefused(statusCode, [headers['proxy-authenticate'] ?? ''], proxy.username !== '')
+
 /** A connection to the host and port of `url` through a proxy (RFC 9110 §9.3.6). */
 function tunnel(
   proxy: URL,
@@ -67,22 +72,11 @@ function tunnel(
     const end = () => asked.destroy(signal.reason as Error)
     signal.addEventListener('abort', end, { once: true })
     const done = () => signal.removeEventListener('abort', end)
-    asked.once('connect', ({ statusCode }, socket) => {
+    asked.once('connect', (answer, socket) => {
       done()
-      if (statusCode === 200) return resolve(socket)
+      if (answer.statusCode === 200) return resolve(socket)
       socket.destroy()
-      reject(
-        new CliError(
-          'unreachable',
-          `The proxy ${proxy.origin} answered ${statusCode} to a connection to ${target}`,
-          {
-            hint:
-              statusCode === 407
-                ? 'It wants a user: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT'
-                : 'NO_PROXY names the hosts that are reached without the proxy',
-          },
-        ),
-      )
+      reject(refusedBy(proxy, answer))
     })
     asked.once('error', (cause) => {
       done()
@@ -91,7 +85,7 @@ function tunnel(
           ? (signal.reason as Error)
           : new CliError(
               'unreachable',
-              `The proxy ${proxy.origin} could not be reached: ${oneLine(cause.message)}`,
+              `The proxy ${proxy.origin} could not be reached: ${connectionReason(cause)}`,
               {
                 cause,
                 hint: 'HTTPS_PROXY names the proxy, and NO_PROXY the hosts that are reached without it',
@@ -154,8 +148,7 @@ export function openTransport(env: Terminal['env'], caFile: string | undefined):
       request.on('error', reject)
       request.once('socket', (socket) => {
         if (!socket.connecting) return
-        const late = () =>
-          request.destroy(Object.assign(new Error('No connection'), { code: 'ETIMEDOUT' }))
+        const late = () => request.destroy(new OutOfTime(connectMs))
         const timer = setTimeout(late, connectMs)
         const done = () => clearTimeout(timer)
         socket.once('connect', done).once('close', done)
@@ -164,6 +157,8 @@ export function openTransport(env: Terminal['env'], caFile: string | undefined):
         answered = message
         try {
           const status = message.statusCode ?? 0
+          // Of the proxy itself, because a server answers with 401.
+          if (status === 407 && direct !== url) throw refusedBy(direct, message)
           const isEmpty = status === 204 || status === 304
           if (isEmpty) message.resume()
           resolve(

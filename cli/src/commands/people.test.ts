@@ -293,7 +293,7 @@ describe('the export and the verification of the audit log', () => {
     const file = join(cli.folder, 'audit.csv')
     expect(await cli.run(`audit export --output ${file}`)).toMatchObject({
       exit: 7,
-      err: expect.stringContaining('the connection was cut') as string,
+      err: expect.stringContaining('the connection was lost') as string,
     })
     expect(existsSync(file)).toBe(false)
     writeFileSync(file, 'the old export')

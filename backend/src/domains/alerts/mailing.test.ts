@@ -105,7 +105,8 @@ test('a server whose certificate is not trusted gets neither the mail nor the pa
     })
     const server = serverAt(port, { security, user: 'steelyard', password: 'word' })
     const { problem } = await sendMail(server, mail, policy, signal)
-    expect(problem).toMatch(/certificate/)
+    expect(problem).toMatch(/certificate that is not trusted \([^)]+\): /)
+    expect(problem).not.toContain('STARTTLS')
     expect([received, asked]).toEqual([[], []])
   }
 })
@@ -113,8 +114,37 @@ test('a server whose certificate is not trusted gets neither the mail nor the pa
 test('without STARTTLS a mail that must be encrypted is not sent', async () => {
   const { port, received } = await mailServer({ disabledCommands: ['STARTTLS'] })
   const { problem } = await sendMail(serverAt(port, { security: 'starttls' }), mail, policy, signal)
-  expect(problem).toContain('STARTTLS')
+  expect(problem).toBe(
+    `127.0.0.1:${port} does not offer STARTTLS: choose TLS with its port (usually 465), or offer STARTTLS there`,
+  )
   expect(received).toEqual([])
+})
+
+test('Test that TLS and plain text that meet at a port of a mail server are told apart', async () => {
+  const plain = await mailServer()
+  const begun = await sendMail(serverAt(plain.port, { security: 'tls' }), mail, policy, signal)
+  expect(begun.problem).toBe(
+    `127.0.0.1:${plain.port} answers without TLS: choose STARTTLS, or the port for TLS (usually 465)`,
+  )
+  const encrypted = await mailServer({ secure: true })
+  for (const security of ['starttls', 'none'] as const) {
+    const server = serverAt(encrypted.port, { security })
+    const { problem } = await sendMail(server, mail, policy, signal, 300)
+    expect(problem).toBe(
+      `127.0.0.1:${encrypted.port} did not answer within 300 ms: if this port is for TLS (usually 465), choose TLS`,
+    )
+  }
+})
+
+test('Test that connections that are refused, cut or answered in another protocol have sentences of their own', async () => {
+  const free = await listener(() => undefined)
+  stops.splice(0).forEach((stop) => stop())
+  const refused = await sendMail(serverAt(free), mail, policy, signal)
+  expect(refused.problem).toBe(`127.0.0.1:${free} refuses connections`)
+  const cut = await listener((socket) => void socket.end('220 hello\r\n'))
+  expect((await sendMail(serverAt(cut), mail, policy, signal)).problem).toBe(
+    `127.0.0.1:${cut} broke the connection off`,
+  )
 })
 
 test('a refused recipient is named, and a refused password is not in what is kept', async () => {

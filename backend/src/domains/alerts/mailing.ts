@@ -4,8 +4,12 @@
  */
 import { connect, type Socket } from 'node:net'
 import { createTransport } from 'nodemailer'
+import { NoStarttls } from '#contract/connections/causes.ts'
+import type { Attempt } from '#contract/connections/words.ts'
+import { whyNoAnswer } from '../../endpoints/no-answer.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
-import { attemptMs, type Outcome, shownAnswer, tooLate, whyNoAnswer } from './outcome.ts'
+import { attemptMs, type Outcome, shownAnswer } from './outcome.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 export interface MailServer {
   readonly host: string
@@ -26,6 +30,8 @@ interface Mail {
 
 /** Longest answer of a mail server to one command, in bytes. RFC 5321 allows lines of 512. */
 const mostResponseBytes = 16 * 1024
+
+const ways = { starttls: 'mail_starttls', tls: 'mail_tls', none: 'mail_plain' } as const
 
 /** Makes a connection to an allowed address. */
 const dial = (
@@ -59,7 +65,7 @@ export async function sendMail(
     password === null ? null : Buffer.from(`\0${user}\0${password}`).toString('base64'),
     password === null ? null : Buffer.from(password).toString('base64'),
   ].filter((one) => one !== null)
-  const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+  const within = AbortSignal.any([signal, timeLimit(limitMs)])
   let socket: Socket | undefined
   try {
     socket = await dial(server, policy, within)
@@ -72,9 +78,10 @@ export async function sendMail(
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
       ...(user !== null && { auth: { user, pass: password ?? '' } }),
-      connectionTimeout: attemptMs,
-      greetingTimeout: attemptMs,
-      socketTimeout: attemptMs,
+      connectionTimeout: 2 * attemptMs,
+      // The limit of the attempt ends it before, and is told.
+      greetingTimeout: 2 * attemptMs,
+      socketTimeout: 2 * attemptMs,
       socketCloseTimeout: 1,
       maxResponseSize: mostResponseBytes,
       getSocket: (_options, done) => done(null, { connection }),
@@ -102,10 +109,11 @@ export async function sendMail(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    if (within.aborted) return { problem: tooLate(place, limitMs), status: null, answer: '' }
     if (error instanceof EndpointRefused)
       return { problem: error.message, status: null, answer: '' }
-    return failed(place, error, secrets)
+    const isSilent = security !== 'tls' && (socket?.bytesRead ?? 1) === 0
+    const by = isSilent ? 'mail_silent' : ways[security]
+    return failed(place, within.aborted ? within.reason : error, by, secrets)
   } finally {
     socket?.destroy()
   }
@@ -116,19 +124,31 @@ const statusOf = (response: string): number | null => {
   return code === undefined ? null : Number(code)
 }
 
-function failed(place: string, error: unknown, secrets: readonly string[]): Outcome {
-  const { code, response } = error as { code?: string; response?: string }
+/** nodemailer's error. `code` is its own, `responseCode` that of the mail server. */
+interface Raised {
+  readonly code?: string
+  readonly response?: string
+  /** That it refused. */
+  readonly command?: string
+}
+
+function failed(
+  place: string,
+  error: unknown,
+  by: Attempt['by'],
+  secrets: readonly string[],
+): Outcome {
+  const { code, response, command } = error as Raised
   const answer = shownAnswer(Buffer.from(response ?? ''), secrets)
   const status = statusOf(answer)
   const refused =
-    code === 'EAUTH'
-      ? `${place} refuses the user name or the password`
-      : code === 'ETLS'
-        ? `${place} does not offer STARTTLS, or its certificate is not trusted`
+    status === null
+      ? undefined
+      : code === 'EAUTH'
+        ? `${place} refuses the user name or the password`
         : code === 'EENVELOPE'
           ? `${place} refuses the sender or the recipients`
-          : status === null
-            ? undefined
-            : `${place} refused the mail (status ${status})`
-  return { problem: refused ?? whyNoAnswer(place, error), status, answer }
+          : `${place} refused the mail (status ${status})`
+  const why = command === 'STARTTLS' ? whyNoAnswer(place, new NoStarttls(), by) : refused
+  return { problem: why ?? whyNoAnswer(place, error, by), status, answer }
 }

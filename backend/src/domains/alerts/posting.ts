@@ -5,16 +5,11 @@
 import { createHmac } from 'node:crypto'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { byUrl, whyNoAnswer } from '../../endpoints/no-answer.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { limitInformational } from '../../reading/collect.ts'
-import {
-  attemptMs,
-  mostAnswerBytes,
-  type Outcome,
-  shownAnswer,
-  tooLate,
-  whyNoAnswer,
-} from './outcome.ts'
+import { attemptMs, mostAnswerBytes, type Outcome, shownAnswer } from './outcome.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 interface Post {
   readonly url: URL
@@ -46,7 +41,7 @@ export async function post(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const isEncrypted = url.protocol === 'https:'
-  const within = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)])
+  const within = AbortSignal.any([signal, timeLimit(attemptMs)])
   try {
     policy.demandHost(url.hostname, isEncrypted)
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -65,7 +60,9 @@ export async function post(
         },
         resolve,
       )
-      limitInformational(request, () => new Error('too many informational responses'))
+      limitInformational(request, () =>
+        Object.assign(new Error('Too many informational responses'), { code: 'HPE_INFORMATIONAL' }),
+      )
       request.on('error', reject)
       request.end(body)
     })
@@ -74,11 +71,10 @@ export async function post(
     return { problem: problemOf(url.host, status), status, answer: text }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    const problem = within.aborted
-      ? tooLate(url.host)
-      : error instanceof EndpointRefused
+    const problem =
+      error instanceof EndpointRefused
         ? error.message
-        : whyNoAnswer(url.host, error)
+        : whyNoAnswer(url.host, within.aborted ? within.reason : error, byUrl(url))
     return { problem, status: null, answer: '' }
   }
 }

@@ -8,6 +8,7 @@ import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
 import type { CoreParts } from './parts.ts'
 import * as store from './store.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /** Time limit in ms of asking all control planes while a user waits. */
 const askMs = 15_000
@@ -26,7 +27,7 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
   ): Promise<string | null> => {
     const found = await placeOf(clusterId, nodeId)
     if (found === undefined) return null
-    const signal = AbortSignal.timeout(askMs)
+    const signal = timeLimit(askMs)
     try {
       return await ask({ parts, state: found.state, signal }, found.m)
     } catch (error) {

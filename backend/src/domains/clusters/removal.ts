@@ -13,6 +13,7 @@ import type { CoreParts } from './parts.ts'
 import { controlPlanesOf, kubernetesOf, nodePath } from './kubernetes.ts'
 import { listed } from './sentences.ts'
 import type { MemberRow, State } from './store.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /**
  * Limits in ms for each call and for all calls to one control plane. A slower control plane counts
@@ -119,7 +120,7 @@ async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal): Pro
         ])
         return { healthy: true, members, memberId }
       },
-      AbortSignal.any([signal, AbortSignal.timeout(etcdWholeMs)]),
+      AbortSignal.any([signal, timeLimit(etcdWholeMs)]),
     )
   } catch (error) {
     if (signal.aborted) throw error

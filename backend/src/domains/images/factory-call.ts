@@ -6,13 +6,16 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
+import { mayPass } from '#contract/connections/words.ts'
 import { text as printable } from '#talos/client/text.ts'
 import { Told } from '../../causes/told.ts'
+import { byUrl, whyNoAnswer } from '../../endpoints/no-answer.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
 import type { Reader } from '../../reading/reader.ts'
 import { sentBy } from '../../reading/asker.ts'
 import { withoutTokens } from '../joining/api.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /**
  * `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory
@@ -71,7 +74,6 @@ const mostWords = 200
  */
 const words = (text: string): string =>
   printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
-const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 
 /** The call may be repeated after `afterMs` at the earliest. */
 class TryAgain extends Error {
@@ -83,19 +85,6 @@ class TryAgain extends Error {
     this.afterMs = afterMs
   }
 }
-
-const untrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/
-const passing = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-])
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** `Retry-After` in seconds; a date or an invalid value counts as absent. */
 const retryAfterMs = ({ headers }: IncomingMessage): number => {
@@ -130,26 +119,17 @@ export function factoryCalls(
   const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
 
   const failure = (error: unknown, late: AbortSignal, overall: AbortSignal): Error => {
-    if (overall.aborted) return unreachable(`did not answer within ${seconds(limits.overallMs)}`)
-    if (late.aborted) return unreachable(`did not answer within ${seconds(limits.callMs)}`)
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    const code = codeOf(cause)
-    if (code === 'ECONNREFUSED') return new TryAgain(unreachable('refuses connections'))
-    if (code === 'ENOTFOUND') return unreachable('cannot be found: its name has no address')
-    if (untrusted.test(code))
-      return unreachable(`shows a certificate that is not trusted (${words(code)})`)
-    if (code.startsWith('HPE_')) return unreachable('sent an invalid response: not HTTP')
-    const reached = unreachable(
-      `cannot be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`,
-    )
-    return passing.has(code) ? new TryAgain(reached) : reached
+    const own = overall.aborted ? overall : late.aborted ? late : undefined
+    const sentence = whyNoAnswer(place, own?.reason ?? error, byUrl(new URL(url)))
+    const reached = new FactoryError('unreachable', sentence)
+    return own === undefined && mayPass(error) ? new TryAgain(reached) : reached
   }
 
   const once = async (
     { path, body, status, mostBytes, isText }: Question,
     overall: AbortSignal,
   ): Promise<Answered> => {
-    const late = AbortSignal.timeout(limits.callMs)
+    const late = timeLimit(limits.callMs)
     let answer: IncomingMessage
     let bytes: Buffer<ArrayBuffer> | undefined
     const headers = {
@@ -214,7 +194,7 @@ export function factoryCalls(
   }
 
   const patiently = async (question: Question): Promise<Answered> => {
-    const overall = AbortSignal.timeout(limits.overallMs)
+    const overall = timeLimit(limits.overallMs)
     const until = performance.now() + limits.overallMs
     for (let tried = 1; ; tried++) {
       try {

@@ -166,7 +166,7 @@ test('an image is stored even if the factory does not answer in time', async () 
   const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
   expect(made.factory).toMatchObject({
     registered_at: null,
-    reason: `The image factory at ${simulated.url} did not answer within 0.2 s`,
+    reason: `The image factory at ${simulated.url} did not answer within 200 ms`,
   })
   await expect(slow.register(system, made.id)).rejects.toMatchObject({
     code: 'factory_unreachable',

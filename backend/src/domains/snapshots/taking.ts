@@ -30,6 +30,7 @@ import {
 } from './parts.ts'
 import { tooMany } from './schedule.ts'
 import * as store from './store.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /** etcd's largest database (`--quota-backend-bytes`), with its checksum. */
 const largestEtcd = 8 * 1024 ** 3 + 32
@@ -230,7 +231,7 @@ export function taking(parts: SnapshotParts): Reconciler {
   ): Promise<void> => {
     await stores
       .open(row.store_id)
-      .then((to) => to.remove(key, AbortSignal.any([job.signal, AbortSignal.timeout(30_000)])))
+      .then((to) => to.remove(key, AbortSignal.any([job.signal, timeLimit(30_000)])))
       .catch(() => undefined)
     await write(job, row, async (tx) => {
       const { version } = await store.update(tx, row.id, {

@@ -7,8 +7,11 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
+import { OutOfTime } from '#contract/connections/causes.ts'
+import { mayPass } from '#contract/connections/words.ts'
 import { text as printable } from '#talos/client/text.ts'
 import { collector, limitInformational } from '../../reading/collect.ts'
+import { byUrl, whyNoAnswer } from '../../endpoints/no-answer.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { ofHttp, tracedRequest } from '../../tracing/requests.ts'
 import type { Tracing } from '../../tracing/tracing.ts'
@@ -46,15 +49,6 @@ const pauseMs = 300
 /** The longest are lists of unfinished uploads, of which a service sends at most 1,000. */
 const longestText = 512 * 1024
 const emptyHash = createHash('sha256').digest('hex')
-const passing = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-])
 
 /** Whether the call may succeed if it is repeated. */
 class Passing extends StoreError {
@@ -86,7 +80,7 @@ const meanings: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'the access key does not exist',
   SignatureDoesNotMatch: 'the secret access key is wrong',
   NoSuchBucket: 'the bucket does not exist',
-  NoSuchUpload: 'the upload was cancelled or has expired',
+  NoSuchUpload: 'the upload was ended or has expired',
   InvalidPart: 'it has lost a part of the file',
   EntityTooLarge: 'the file is larger than it allows',
   QuotaExceeded: 'its quota is exceeded',
@@ -143,22 +137,10 @@ export function s3Calls(
   const failure = (error: unknown): Error => {
     if (error instanceof StoreError) return error
     if (error instanceof EndpointRefused) return new StoreError(error.message, { cause: error })
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'ENOTFOUND')
-      return new StoreError(`${place} can't be found: ${base.hostname} has no address`, {
-        cause: error,
-      })
-    if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/.test(code))
-      return new StoreError(`${place} has a certificate that is not trusted (${code})`, {
-        cause: error,
-      })
-    const why =
-      code === 'ECONNREFUSED'
-        ? 'refuses connections'
-        : `can't be reached (${printable(code || String(error instanceof Error ? error.message : error), 200)})`
-    return passing.has(code)
-      ? new Passing(`${place} ${why}`, { cause: error })
-      : new StoreError(`${place} ${why}`, { cause: error })
+    const sentence = whyNoAnswer(place, error, byUrl(base))
+    return mayPass(error)
+      ? new Passing(sentence, { cause: error })
+      : new StoreError(sentence, { cause: error })
   }
 
   /** The StoreError for an error response. */
@@ -206,15 +188,14 @@ export function s3Calls(
       timeout: idleMs,
     }
     return new Promise((resolve, reject) => {
-      const late = () =>
-        request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' }))
-      const timer = setTimeout(late, headMs)
+      const late = (ms: number) => () => request.destroy(new OutOfTime(ms))
+      const timer = setTimeout(late(headMs), headMs)
       const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
       limitInformational(
         request,
         () => new StoreError(`${place} sent an invalid response: too many informational ones`),
       )
-      request.on('timeout', late)
+      request.on('timeout', late(idleMs))
       request.on('error', reject)
       for (const end of ['response', 'close']) request.once(end, () => clearTimeout(timer))
       request.end(body)

@@ -7,6 +7,7 @@ import type { EndpointPolicy } from '../../endpoints/policy.ts'
 import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
 import type { Tracing } from '../../tracing/tracing.ts'
 import { allTagged, s3Calls, type S3Settings, textOf } from './s3-call.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /**
  * Bytes of a part. S3 takes parts of at least 5 MiB and at most 10,000 of them: 160 GiB, far more
@@ -73,7 +74,7 @@ export function s3Store(
     const [keys, ids] = [allTagged(listed, 'Key'), allTagged(listed, 'UploadId')]
     const left = ids.filter((_, i) => keys[i] === prefix).slice(0, mostCancelled)
     for (const id of left) {
-      await cancel(key, id, AbortSignal.any([signal, AbortSignal.timeout(cancelMs)]))
+      await cancel(key, id, AbortSignal.any([signal, timeLimit(cancelMs)]))
       signal.throwIfAborted()
     }
   }
@@ -125,7 +126,7 @@ export function s3Store(
       return total
     } catch (error) {
       // Also if `signal` has aborted.
-      await cancel(key, uploadId, AbortSignal.timeout(cancelMs))
+      await cancel(key, uploadId, timeLimit(cancelMs))
       throw error
     }
   }

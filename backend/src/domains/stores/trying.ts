@@ -1,6 +1,8 @@
 /** Tests of stores, before they are added or changed. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { lateBy } from '#contract/connections/causes.ts'
 import { type ObjectStore, StoreError } from './object-store.ts'
+import { timeLimit } from '../../time-limit.ts'
 
 /** Time limit of a test, in ms. */
 const testMs = 60_000
@@ -9,7 +11,7 @@ const testMs = 60_000
 export const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void> => {
   const key = `steelyard-test-${randomUUID()}`
   const bytes = randomBytes(1024)
-  const within = AbortSignal.any([signal, AbortSignal.timeout(testMs)])
+  const within = AbortSignal.any([signal, timeLimit(testMs)])
   try {
     await on.put(
       key,
@@ -24,7 +26,7 @@ export const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void
     await on.remove(key, within)
   } catch (error) {
     if (!signal.aborted && within.aborted)
-      throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
+      throw new StoreError(`The store ${lateBy(testMs)}`, { cause: error })
     throw error
   }
 }
@@ -39,7 +41,7 @@ export const demandFile = async (
   at: string,
   signal: AbortSignal,
 ): Promise<void> => {
-  const bytes = on.get(key, AbortSignal.any([signal, AbortSignal.timeout(testMs)]))
+  const bytes = on.get(key, AbortSignal.any([signal, timeLimit(testMs)]))
   try {
     await bytes.next()
   } catch (error) {

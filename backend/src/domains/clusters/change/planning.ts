@@ -34,6 +34,8 @@ import { planLine } from './line.ts'
 import { sharedRacks } from './members/shared-racks.ts'
 import { checkControlPlanes, gated } from './shared/gate.ts'
 import { drainOutlook } from './shared/drain-outlook.ts'
+import { OutOfTime } from '#contract/connections/causes.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 /** Times are in ms. Clients wait for an answer for longer (`answerWithinMs`). */
 export const planLimits = {
@@ -52,7 +54,7 @@ const inLine = planLine(planLimits.atOnce, planLimits.turnMs)
 /** The view with the time limit of a plan from now on. */
 export const inTime = (view: ChangeView): ChangeView => ({
   ...view,
-  signal: AbortSignal.any([view.signal, AbortSignal.timeout(planLimits.deadlineMs)]),
+  signal: AbortSignal.any([view.signal, timeLimit(planLimits.deadlineMs)]),
 })
 
 export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
@@ -184,7 +186,7 @@ async function plannedNow(view: ChangeView, change: ClusterChange): Promise<Plan
 /** What a plan misses from the cluster, which then refuses the change; null for another error. */
 function unanswered(signal: AbortSignal, error: unknown): string | null {
   if (signal.aborted)
-    return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+    return signal.reason instanceof OutOfTime
       ? `The cluster has not answered within ${planLimits.deadlineMs / 1000} s: bring back the servers that do not answer, then plan again`
       : null
   if (error instanceof KubernetesError)

@@ -12,6 +12,7 @@ import type { Clock } from '../../../clock.ts'
 import type { CoreParts } from '../parts.ts'
 import { etcdId, hostOf } from '../removal.ts'
 import type { MemberRow } from '../store.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 /** Time limits in ms of one call and of all calls to one control plane. */
 const callMs = 3_000
@@ -102,7 +103,7 @@ export function askEtcd(
   signal: AbortSignal,
 ): Promise<EtcdReport[]> {
   const ask = async (m: MemberRow): Promise<EtcdReport> => {
-    const limit = AbortSignal.timeout(wholeMs)
+    const limit = timeLimit(wholeMs)
     let address: string | null = null
     try {
       const connection = await servers.connection(m.node_id)

@@ -33,6 +33,7 @@ import * as store from '../store.ts'
 import { waitingForMembers } from '../whole/decide-cluster.ts'
 import { whyNotRequest } from '../control-planes/touching.ts'
 import { whyNotNow, whyStay } from '../removal.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 interface Asked {
   readonly ifMatch?: Versions
@@ -79,7 +80,7 @@ export async function lookAt(
   m: store.MemberRow,
   signal: AbortSignal,
 ): Promise<Seen> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
+  const limit = AbortSignal.any([signal, timeLimit(lookMs)])
   try {
     return await look(
       await servers.connection(m.node_id),

@@ -18,6 +18,7 @@ import { clusterQueue, type ClusterParts, demandCluster } from '../parts.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { invalid } from './proof-files.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 const deadlineMs = 30_000
 
@@ -41,7 +42,7 @@ export async function replaceKey(
   const found = await (
     await kubernetesOf(parts, { row, members })
   )
-    .get(clusterKeyPath, AbortSignal.timeout(deadlineMs))
+    .get(clusterKeyPath, timeLimit(deadlineMs))
     .catch((error: unknown) => {
       if (error instanceof KubernetesError)
         throw new Problem(

@@ -26,6 +26,7 @@ import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
 import { askAt, demandSameCluster, firstAnswer } from './survey.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 const wholeMs = 60_000
 const ownLifetimeMs = 3_600_000
@@ -51,7 +52,7 @@ export async function importSecrets(
   const members = (await store.members(db, clusterId)).filter(store.isWanted)
   const facts = await factsOf(parts, db, members)
   const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
-  const signal = AbortSignal.timeout(wholeMs)
+  const signal = timeLimit(wholeMs)
 
   const controlPlanes = members
     .filter((m) => m.role === 'control_plane')

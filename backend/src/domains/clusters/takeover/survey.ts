@@ -18,6 +18,7 @@ import { type Existing, markOf, readExisting } from '../existing.ts'
 import type { ClusterParts } from '../parts.ts'
 import { differences, type Proof } from './proof.ts'
 import { invalid } from './proof-files.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 type Told = Awaited<ReturnType<typeof tell>>
 
@@ -244,7 +245,7 @@ async function membersOf(
 
 /** @throws Problem */
 export async function survey(parts: SurveyParts, proof: Proof, asked: readonly string[]) {
-  const signal = AbortSignal.timeout(wholeMs)
+  const signal = timeLimit(wholeMs)
   const addresses = asked.length > 0 ? asked : proof.endpoints
   if (addresses.length === 0)
     throw invalid(

@@ -18,6 +18,7 @@ import * as store from '../store.ts'
 import { type MachineEvent, presentEvent } from './machine-events.ts'
 import { alarming } from './observe.ts'
 import * as kept from './store-events.ts'
+import { timeLimit } from '../../../time-limit.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
@@ -78,7 +79,7 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
     row: store.ServerRow,
   ): Promise<{ items: MachineEvent[]; ok: boolean; reason: string | null }> => {
     try {
-      const client = await open(row, AbortSignal.timeout(answerWithinMs))
+      const client = await open(row, timeLimit(answerWithinMs))
       try {
         const shown = (await pastEvents(client, eventsOfMachine)).flatMap(
           (event) => presentEvent(event) ?? [],
@@ -101,7 +102,7 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
   return {
     async services(id: string): Promise<Answer<typeof serverServices>> {
       const row = await known(id)
-      const client = await open(row, AbortSignal.timeout(answerWithinMs))
+      const client = await open(row, timeLimit(answerWithinMs))
       try {
         const items = await client.services()
         return {

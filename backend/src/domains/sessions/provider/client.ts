@@ -5,11 +5,14 @@
  * their texts are not trusted.
  */
 import type { ClientAuth, Configuration, CustomFetchOptions, ServerMetadata } from 'openid-client'
+import { connectionFault, OutOfTime } from '#contract/connections/causes.ts'
+import { connectionReason } from '#contract/connections/words.ts'
 import { Problem } from '#contract/errors.ts'
 import { providerMinutes } from '#contract/people/sign-in.ts'
 import { text as printable } from '#talos/client/text.ts'
 import type { ProviderConfig } from '../../../config-provider.ts'
 import type { Platform } from '../../../platform.ts'
+import { byUrl, whyNoAnswer } from '../../../endpoints/no-answer.ts'
 import { collector } from '../../../reading/collect.ts'
 import type { Identity } from '../../users/api.ts'
 import { emailOf, hasGroups, isSubject, mergedClaims } from './claims.ts'
@@ -68,10 +71,6 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> {
   return typeof at === 'object' && at !== null ? (at as Record<string, unknown>) : {}
 }
 
-/** The message of the innermost error, such as that of the connection. */
-const causeOf = ({ message, cause }: Error): string =>
-  cause instanceof Error ? causeOf(cause) : message
-
 const wrongTimes = 'its times are wrong: check the clocks'
 
 /**
@@ -101,6 +100,7 @@ export function providerClient(
   const { name, issuer, clientId, clientSecret, scopes, roleClaim, roles, allowPlain } = provider
   let known: { at: number; configuration: Promise<Configuration> } | undefined
 
+  const unanswered = (sentence: string) => new Problem('provider_unreachable', sentence)
   const refused = (reason: string) =>
     new Problem('provider_refused', `The answer of ${name} is not valid: ${reason}`)
 
@@ -115,14 +115,16 @@ export function providerClient(
       code,
       address: issuer.origin,
       error,
-      ...(error instanceof Error && { reason: causeOf(error) }),
+      reason: connectionReason(error),
     })
+    // The end of the library's own time limit.
+    if (code === 'OAUTH_TIMEOUT')
+      throw unanswered(whyNoAnswer(name, new OutOfTime(timeoutSeconds * 1000), byUrl(issuer)))
+    if (connectionFault(error) !== undefined)
+      throw unanswered(whyNoAnswer(name, error, byUrl(issuer)))
     // The library throws the TypeError of `fetch` for a connection that fails.
     if (unreachable.has(code) || error instanceof TypeError)
-      throw new Problem(
-        'provider_unreachable',
-        `${name} does not answer, or its answer cannot be read. Try again later.`,
-      )
+      throw unanswered(`${name} does not answer, or its answer cannot be read. Try again later.`)
     const said =
       error instanceof Error && 'error' in error && typeof error.error === 'string'
         ? ` (${printable(error.error, 60)})`

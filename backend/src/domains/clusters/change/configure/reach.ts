@@ -1,9 +1,12 @@
 /** Whether an endpoint leads to a Kubernetes API of the cluster, seen from Steelyard. */
 import { lookup } from 'node:dns/promises'
 import { connect } from 'node:tls'
+import { type ConnectionCause, connectionFault, lateBy } from '#contract/connections/causes.ts'
+import { connectionReason } from '#contract/connections/words.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
 import { kubernetesPort } from '../../../../kubernetes/client.ts'
 import type { CoreParts } from '../../parts.ts'
+import { timeLimit } from '../../../../time-limit.ts'
 
 const deadlineMs = 5_000
 
@@ -16,16 +19,25 @@ export type Reached =
   | { readonly kind: 'api' }
   | { readonly kind: 'unnamed' | 'strange' | 'silent' | 'unknown'; readonly why: string }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : 'unknown error'
-
 async function addressesOf(host: string): Promise<string[]> {
   return parseAddress(host) === null
     ? (await lookup(host, { all: true })).map((one) => one.address)
     : [host]
 }
+
+/** An answer, but not that of an API server of this cluster. */
+const strange: ReadonlySet<ConnectionCause> = new Set([
+  'plain',
+  'tls',
+  'tls_versions',
+  'own_certificate',
+  'own_expired',
+  'self_signed',
+  'unknown_authority',
+  'expired',
+  'not_yet_valid',
+  'untrusted',
+] as const)
 
 /** Makes one TLS handshake and sends no request. */
 function shake(address: string, host: string, ca: string, signal: AbortSignal): Promise<Reached> {
@@ -42,30 +54,29 @@ function shake(address: string, host: string, ca: string, signal: AbortSignal): 
       socket.destroy()
       resolve(reached)
     }
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+    const stop = AbortSignal.any([signal, timeLimit(deadlineMs)])
     stop.addEventListener(
       'abort',
-      () =>
-        end({ kind: 'silent', why: `${address} does not answer within ${deadlineMs / 1000} s` }),
+      () => end({ kind: 'silent', why: `${address} ${lateBy(deadlineMs)}` }),
       { once: true },
     )
     socket.once('secureConnect', () => end({ kind: 'api' }))
     socket.once('error', (error) => {
-      const code = codeOf(error)
-      if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      const cause = connectionFault(error)?.cause
+      if (cause === 'wrong_name')
         end({
           kind: 'unnamed',
           why: `the certificate of the Kubernetes API at ${address} does not name ${host}`,
         })
-      else if (/CERT|SIGNED|VERIFY|ISSUER|SSL|EPROTO/.test(code))
+      else if (cause !== undefined && strange.has(cause))
         end({
           kind: 'strange',
-          why: `${address} is not the Kubernetes API of this cluster (${code})`,
+          why: `${address} is not the Kubernetes API of this cluster: ${connectionReason(error)}`,
         })
       else
         end({
           kind: 'silent',
-          why: `nothing answers at ${address}, port ${kubernetesPort} (${code})`,
+          why: `nothing answers at ${address}, port ${kubernetesPort}: ${connectionReason(error)}`,
         })
     })
   })
@@ -83,7 +94,7 @@ export async function reach(
   try {
     addresses = await addressesOf(host)
   } catch (error) {
-    return { kind: 'silent', why: `${host} has no address (${codeOf(error)})` }
+    return { kind: 'silent', why: `${host} can't be found: ${connectionReason(error)}` }
   }
   let found: Reached = { kind: 'api' }
   for (const address of addresses.slice(0, 16)) {

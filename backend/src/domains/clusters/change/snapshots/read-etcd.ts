@@ -5,6 +5,8 @@ import { Problem } from '#contract/errors.ts'
 import type { Clusters } from '../../api.ts'
 import type { CoreParts } from '../../parts.ts'
 import * as store from '../../store.ts'
+import { OutOfTime } from '#contract/connections/causes.ts'
+import { timeLimit } from '../../../../time-limit.ts'
 
 /** Time limit of reading the state of etcd from a control plane, in ms. */
 const askMs = 8_000
@@ -57,19 +59,13 @@ export function etcdReading(parts: CoreParts): Pick<Clusters, 'readEtcd'> {
             version: status.version,
           }
         },
-        { signal: AbortSignal.any([signal, AbortSignal.timeout(askMs)]), deadlineMs: askMs },
+        { signal: AbortSignal.any([signal, timeLimit(askMs)]), deadlineMs: askMs },
       )
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (
-        !(
-          error instanceof TalosError ||
-          error instanceof Problem ||
-          (error instanceof Error && error.name === 'TimeoutError')
-        )
-      )
+      if (!(error instanceof TalosError || error instanceof Problem || error instanceof OutOfTime))
         throw error
-      return `${m.name}: ${error instanceof TalosError || error instanceof Problem ? error.message : `no answer within ${askMs / 1000} s`}`
+      return `${m.name}: ${error.message}`
     }
   }
 
