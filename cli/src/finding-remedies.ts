@@ -30,6 +30,7 @@ const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
   pools: ({ cluster }) => `subnet assign ${cluster} SUBNET`,
   quarantine: ({ name }) => `server quarantine ${name} REASON`,
   replace: ({ name, cluster }) => `cluster replace ${cluster} ${name} --by SERVER`,
+  restart: ({ name }) => `server reboot ${name}`,
   restore: ({ cluster }) => `cluster restore ${cluster} SNAPSHOT --dry-run`,
   resume: ({ cluster }) => `cluster resume ${cluster}`,
   'roll-out': () => 'shared-patch list --sort=-behind',

@@ -43,6 +43,7 @@ export const remedyActions = [
   'pools',
   'quarantine',
   'replace',
+  'restart',
   'restore',
   'resume',
   'roll-out',
@@ -207,6 +208,17 @@ export const findingKinds = {
     word: 'Degraded',
     title: 'Former server still in etcd or Kubernetes',
     remedies: [health],
+  },
+  server_etcd_failed: {
+    object: 'server',
+    severity: 'degraded',
+    word: 'etcd failed',
+    title: 'etcd failed for good',
+    remedies: [
+      { title: 'Restart it', action: 'restart', call: 'POST /v1/nodes/{id}/reboot' },
+      ofServer,
+      replace,
+    ],
   },
   server_not_ready: {
     object: 'server',

@@ -152,4 +152,24 @@ describe('upgrade', () => {
     text = 'x'.repeat(10_000)
     await expect(client.bootId()).rejects.toMatchObject({ kind: 'invalid_data' })
   })
+
+  test('whether etcd has data is read from its folder, and a folder that cannot be read says nothing', async () => {
+    let files: { name: string; relativeName?: string; isDir?: boolean; error?: string }[] = []
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        async *list() {
+          yield* files
+        },
+      }),
+    )
+    const folder = { name: '/var/lib/etcd', relativeName: '.', isDir: true }
+    files = [folder]
+    expect(await client.hasEtcdData()).toBe(false)
+    files = [folder, { name: '/var/lib/etcd/member', relativeName: 'member', isDir: true }]
+    expect(await client.hasEtcdData()).toBe(true)
+    files = [{ name: '/var/lib/etcd', error: 'lstat /var/lib/etcd: no such file or directory' }]
+    expect(await client.hasEtcdData()).toBeNull()
+    files = []
+    expect(await client.hasEtcdData()).toBeNull()
+  })
 })

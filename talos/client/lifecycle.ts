@@ -46,6 +46,8 @@ const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace
  */
 const bootIdFile = '/proc/sys/kernel/random/boot_id'
 const mostBootIdBytes = 256
+/** etcd's data (`constants.EtcdDataPath`). */
+const etcdFolder = '/var/lib/etcd'
 export const isBootId = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id)
 
 /** Number of the installer's last lines that are kept; a failure ends with about thirty lines. */
@@ -222,6 +224,27 @@ export function lifecycleCalls(connection: CallContext) {
       const id = read.trim()
       if (!isBootId(id)) throw new TalosError('invalid_data', 'server sent invalid data (boot id)')
       return id
+    },
+
+    /**
+     * Whether etcd has data on a control plane; null if that can't be read. Talos joins or starts a
+     * new etcd only in an empty folder (`services/etcd.go`, IsDirEmpty).
+     */
+    async hasEtcdData(options: CallOptions = {}): Promise<boolean | null> {
+      let isFolder = false
+      for await (const found of stream(
+        connection,
+        options,
+        { untilMs: options.deadlineMs ?? connection.deadlineMs },
+        machine.list,
+        { root: etcdFolder },
+      )) {
+        refuseError(found.metadata)
+        if (found.error !== '') return null
+        if (found.relativeName !== '.') return true
+        isFolder = found.isDir
+      }
+      return isFolder ? false : null
     },
 
     /** Mounted file systems with their free bytes. */

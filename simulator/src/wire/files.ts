@@ -29,7 +29,11 @@ const tree = (machine: Machine): Entry[] => {
     for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1))
       entries.set(path.slice(0, at), null)
   }
+  // etcd's folder is a volume of a control plane (Talos: services/etcd.go, IsDirEmpty).
+  const etcd = machine.config?.node?.role === 'controlplane' && machine.hasEphemeral
+  const data = machine.disk.state.etcd ? '/var/lib/etcd/member/' : '/var/lib/etcd/'
   for (const path of FOLDERS) folder(`${path}/`)
+  if (etcd) folder(data)
   for (const [path, text] of textsOf(machine)) {
     folder(path)
     entries.set(path, Buffer.byteLength(text))

@@ -126,6 +126,7 @@ export type ServerReset = (
 ) => Promise<{ operation: Operation }>
 
 export type { Observed } from '../../db/columns.ts'
+export { isGivenUp } from './given-up.ts'
 export { fillingSaid } from './health/filling.ts'
 export type ClustersSummary = Overview['clusters']
 

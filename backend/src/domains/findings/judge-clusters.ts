@@ -9,7 +9,7 @@ import type { Unsupported } from '../images/api.ts'
 import type { FailedScheduled, StoppedUpgrade } from '../operations/api.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
 import { clockTime, type Judged, type Said, sentence } from './judged.ts'
-import { lostDisks, observed } from './judge-observed.ts'
+import { failedEtcds, lostDisks, observed } from './judge-observed.ts'
 
 const noSnapshots: SnapshotCondition = { newest_at: null, schedule: null, failure: null }
 
@@ -235,5 +235,5 @@ export function judgeCluster(cluster: ClusterCondition, around: Around): Judged[
           } satisfies Judged,
         ],
   )
-  return [...own, ...lostDisks(cluster)]
+  return [...own, ...failedEtcds(cluster, around), ...lostDisks(cluster)]
 }

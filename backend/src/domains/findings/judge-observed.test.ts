@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { findingKinds } from '#contract/findings/kinds.ts'
 import type { ClusterCondition, Observed } from '../clusters/api.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { around, at, cluster, judged, silent } from './testing/conditions.ts'
@@ -69,6 +70,20 @@ test('one API server or one member of etcd that is not well is a finding, unless
   ])
   const once = { ...part('b', 'connection refused'), misses: 1 }
   expect(about(seen({ api_servers: [once] }))).toEqual([])
+})
+
+test('a control plane whose etcd Talos does not start again is a finding about the server, whose remedy is its restart', () => {
+  const ill =
+    'etcd is Failed: Failed to run pre stage: failed to build initial etcd cluster: timeout. Talos does not start it again before the server restarts'
+  const etcd = [member('a'), member('b', part('b', ill)), member('c', part('c', 'etcd is Waiting'))]
+  const found = judgeCluster(cluster({ observed: seen({ etcd }) }), around())
+  expect(found.filter(({ kind }) => kind === 'server_etcd_failed')).toMatchObject([
+    { object: { kind: 'server', id: 'b', name: 'b' }, reason: `${ill}.` },
+  ])
+  expect(findingKinds.server_etcd_failed.remedies[0]).toMatchObject({
+    action: 'restart',
+    call: 'POST /v1/nodes/{id}/reboot',
+  })
 })
 
 test('a disk of a cluster that is gone is a finding about its server', () => {

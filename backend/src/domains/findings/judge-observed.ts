@@ -1,6 +1,6 @@
 /** Judges what the etcd, the API servers and the disks of a cluster showed last. Pure functions. */
 import { counted, enumerated } from '#contract/words.ts'
-import { type ClusterCondition, fillingSaid, type Observed } from '../clusters/api.ts'
+import { type ClusterCondition, fillingSaid, isGivenUp, type Observed } from '../clusters/api.ts'
 import type { Around } from './judge-clusters.ts'
 import { type Judged, type Said, sentence } from './judged.ts'
 
@@ -91,3 +91,23 @@ export function lostDisks({ observed: seen, ...cluster }: ClusterCondition): Jud
     ),
   }))
 }
+
+/** Findings about control planes whose etcd Talos doesn't start again. */
+export const failedEtcds = (
+  { observed: seen, ...cluster }: ClusterCondition,
+  around: Pick<Around, 'silent'>,
+): Judged[] =>
+  illOf(seen?.etcd ?? [], around).flatMap(({ node_id: id, name, ill }) =>
+    id === null || ill === null || !isGivenUp(ill)
+      ? []
+      : [
+          {
+            kind: 'server_etcd_failed' as const,
+            object: { kind: 'server' as const, id, name },
+            cluster: { id: cluster.id, name: cluster.name },
+            datacenter: cluster.datacenter,
+            since: null,
+            reason: sentence(ill),
+          },
+        ],
+  )

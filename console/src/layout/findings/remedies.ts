@@ -67,6 +67,8 @@ const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = 
     ),
   pools: ({ cluster }) => paths.assignSubnets({ cluster }),
   replace: ({ id, cluster }) => paths.changeCluster(cluster, 'replace', { server: id }),
+  // Its page has the command, which asks first.
+  restart: ({ id }) => paths.server(id),
   restore: ({ cluster }) => paths.changeCluster(cluster, 'restore'),
   secrets: ({ cluster }) => paths.cluster(cluster),
   server: ({ id }) => paths.server(id),

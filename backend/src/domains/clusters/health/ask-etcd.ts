@@ -9,6 +9,7 @@ import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Clock } from '../../../clock.ts'
+import { etcdIll } from '../given-up.ts'
 import type { CoreParts } from '../parts.ts'
 import { etcdId, hostOf } from '../removal.ts'
 import type { MemberRow } from '../store.ts'
@@ -64,9 +65,7 @@ async function reportOf(
       ...silent,
       failed: null,
       ill:
-        service === undefined
-          ? 'etcd is not set up'
-          : `etcd is ${service.state}${tail(messageOf(service))}`,
+        service === undefined ? 'etcd is not set up' : etcdIll(service.state, messageOf(service)),
     }
   const began = clock.monotonic()
   const took = (status: Status) => ({ status, ms: clock.monotonic() - began })

@@ -13,6 +13,12 @@ export interface SeenService {
   readonly message: string
   /** What the service pulls before it runs; null if nothing is known of a pull. */
   readonly pull?: Pull | null
+  /**
+   * Of an etcd that has failed: whether it has data on the machine; null if unknown.
+   */
+  readonly hasData?: boolean | null
+  /** Of an etcd that runs and isn't healthy: how long it has been seen as a learner, in ms. */
+  readonly learnerMs?: number | null
 }
 
 /** An installation by Talos itself, as it was seen over several queries. */
@@ -138,6 +144,10 @@ export type ServerAct =
       readonly disk: string | null
       readonly reason: string
     }
+  /** Talos has given up to join an etcd, without any data of etcd: the server is restarted, once. */
+  | { readonly act: 'restart-for-etcd'; readonly at: Place; readonly reason: string }
+  /** Talos has given up to pull the kubelet's image; its API starts the kubelet again. */
+  | { readonly act: 'start-kubelet'; readonly at: Place; readonly reason: string }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
   /**

@@ -4,6 +4,8 @@ import type { Installation } from '#talos/client/installation.ts'
 import { pullText } from '../create/etcd-order.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
 import type { MemberRow } from '../store.ts'
+import { hasGivenUp } from '../given-up.ts'
+import { decideEtcd } from './decide-etcd.ts'
 import {
   installsItself,
   isInInstallBoot,
@@ -260,11 +262,23 @@ function joinSecured(
     }
   }
   const etcd = seen.services['etcd']
-  if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
+  if (server.role === 'control_plane' && etcd !== undefined) {
+    const stuck = decideEtcd(server, around, etcd)
+    if (stuck !== null) return stuck
+  }
+  if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy)) {
+    const kubelet = seen.services['kubelet']
+    if (kubelet && hasGivenUp(kubelet.state, kubelet.message))
+      return {
+        act: 'start-kubelet',
+        at: 'join',
+        reason: `kubelet is Failed: ${kubelet.message.replace(/\.$/, '')}. It is started again`,
+      }
     return wait(
       'join',
       `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}`,
     )
+  }
   // Problems of the machine itself (time, network) are part of the reason.
   return wait(
     'etcd',

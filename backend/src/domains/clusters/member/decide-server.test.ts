@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { MemberRow } from '../store.ts'
 import { buildMember } from '../testing/rows.ts'
 import { decideBlind, decideServer, patienceMs } from './decide-server.ts'
-import { mostSends, type Seen, settleMs } from './acts.ts'
+import { minute, mostSends, type Seen, settleMs } from './acts.ts'
 import { fresh, around, now, maintenance, sent, dark, secured, healthy } from './testing.ts'
 
 test('a server is not contacted before the cluster has its secrets and the server has a configuration', () => {
@@ -279,7 +279,7 @@ test('if the kubelet has stopped, the reason includes its last message', () => {
   const kubelet = {
     state: 'Failed',
     healthy: false,
-    message: 'Failed to run pre stage: failed to pull image "k:v9": not found',
+    message: 'Failed running service: exit code 1',
   }
   expect(
     decideServer(worker, around, {
@@ -289,6 +289,63 @@ test('if the kubelet has stopped, the reason includes its last message', () => {
   ).toMatchObject({
     at: 'join',
     reason:
-      'Waiting to be Ready in Kubernetes: kubelet not running; kubelet: Failed to run pre stage: failed to pull image "k:v9": not found',
+      'Waiting to be Ready in Kubernetes: kubelet not running; kubelet: Failed running service: exit code 1',
+  })
+})
+
+test('a control plane whose etcd Talos has given up is restarted once if it has no data of etcd, otherwise a person has to', () => {
+  const message = 'Failed to run pre stage: failed to build initial etcd cluster: timeout'
+  const failed = { state: 'Failed', healthy: false, message }
+  const seen = (hasData: boolean | null) => secured('booting', { etcd: { ...failed, hasData } })
+  const joining: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 40 * minute) }
+  const there = { ...around, bootstrap: { name: 'db-1', confirmedAt: new Date(now - 1000) } }
+  const ill = `etcd is Failed: ${message}. Talos does not start it again before the server restarts`
+  expect(decideServer(joining, there, seen(false))).toEqual({
+    act: 'restart-for-etcd',
+    at: 'etcd',
+    reason: `${ill}. web-1 has no data of etcd yet, so it is restarted, once`,
+  })
+  // Nothing to join yet, an etcd that Talos starts again, and a restart that is going on.
+  expect(decideServer(joining, around, seen(false))).toMatchObject({ act: 'wait' })
+  const ends = secured('booting', { etcd: { ...failed, message: 'Failed running service: x' } })
+  expect(decideServer(joining, there, ends)).toMatchObject({ act: 'wait' })
+  const restarted = (agoMs: number) => ({ ...joining, etcd_restart_at: new Date(now - agoMs) })
+  expect(decideServer(restarted(minute), there, seen(false))).toMatchObject({ act: 'wait' })
+  // With data, with data that can't be read, after it was a member, or a second time.
+  const asks = { act: 'fail', at: 'etcd', reason: `${ill}. Restart web-1, then retry` }
+  expect(decideServer(joining, there, seen(true))).toEqual(asks)
+  expect(decideServer(joining, there, seen(null))).toEqual(asks)
+  expect(decideServer({ ...joining, etcd_at: new Date(now) }, there, seen(false))).toEqual(asks)
+  expect(decideServer(restarted(31 * minute), there, seen(false))).toEqual(asks)
+})
+
+test('a learner of etcd that Talos no longer tries to promote fails, with what to do', () => {
+  const learner = (learnerMs: number) =>
+    secured('booting', {
+      etcd: {
+        state: 'Running',
+        healthy: false,
+        message: 'rpc not supported for learner',
+        learnerMs,
+      },
+    })
+  const joining: MemberRow = { ...sent, at: 'etcd', secured_at: new Date(now - 20 * minute) }
+  expect(decideServer(joining, around, learner(10 * minute))).toMatchObject({ act: 'wait' })
+  expect(decideServer(joining, around, learner(11 * minute))).toEqual({
+    act: 'fail',
+    at: 'etcd',
+    reason:
+      'web-1 has been a learner of etcd for 11 min, and Talos no longer tries to promote it, not even after a restart. Replace the server, or remove it and add it again',
+  })
+})
+
+test('a kubelet that Talos has given up is started again', () => {
+  const message = 'Failed to run pre stage: failed to pull image "kubelet:v1": not found'
+  const kubelet = { state: 'Failed', healthy: false, message }
+  const joining: MemberRow = { ...sent, role: 'worker', at: 'join', secured_at: new Date(now) }
+  expect(decideServer(joining, around, secured('running', { kubelet }))).toEqual({
+    act: 'start-kubelet',
+    at: 'join',
+    reason: `kubelet is Failed: ${message}. It is started again`,
   })
 })

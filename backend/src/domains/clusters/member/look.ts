@@ -4,7 +4,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { messageOf, type TalosClient } from '#talos/client/client.ts'
+import { messageOf, type Service, type TalosClient } from '#talos/client/client.ts'
 import { readInstallation } from '#talos/client/installation.ts'
 import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
@@ -13,7 +13,7 @@ import { readTrouble } from '#talos/client/trouble.ts'
 import { readUnattendedInstall } from '#talos/client/unattended-install.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
-import type { Seen } from './acts.ts'
+import type { Seen, SeenService } from './acts.ts'
 import type { MemberTurn } from './run.ts'
 import { follow, type Followed, type Installing, runsFromMemory } from './unattended.ts'
 
@@ -32,6 +32,8 @@ export interface Looks {
   /** The last query of the log: attempt, stage, time and what it showed. */
   readonly asked: Map<string, Asked>
   readonly followed: Map<string, Followed>
+  /** Since when the etcd of a server has been seen as a learner. */
+  readonly learners: Map<string, number>
 }
 
 /**
@@ -74,7 +76,7 @@ export async function adminOf({
 
 /** Queries a server of a cluster, and decides whether to query its log for a failure too. */
 export async function lookAt(turn: MemberTurn, looks: Looks): Promise<Seen> {
-  const seen = await lookWithLog(turn, looks.asked)
+  const seen = withLearner(turn, looks.learners, await lookWithLog(turn, looks.asked))
   const { key } = turn.job
   if (turn.m.secured_at !== null || turn.m.wanted !== 'joined') looks.followed.delete(key)
   if (seen.kind !== 'secured' || seen.unattended === null) return seen
@@ -91,6 +93,20 @@ export async function lookAt(turn: MemberTurn, looks: Looks): Promise<Seen> {
       sinceNewsMs: job.elapsedMs(now.newsAt),
     },
   }
+}
+
+/** Adds for how long etcd has been seen as a learner. A server that is silent says nothing. */
+function withLearner({ job }: MemberTurn, learners: Looks['learners'], seen: Seen): Seen {
+  if (seen.kind !== 'secured') return seen
+  const etcd = seen.services['etcd']
+  if (etcd?.learnerMs == null) {
+    learners.delete(job.key)
+    return seen
+  }
+  const since = learners.get(job.key) ?? job.now()
+  learners.set(job.key, since)
+  const shown = { ...etcd, learnerMs: job.elapsedMs(since) }
+  return { ...seen, services: { ...seen.services, etcd: shown } }
 }
 
 async function lookWithLog(turn: MemberTurn, asked: Looks['asked']): Promise<Seen> {
@@ -155,6 +171,9 @@ async function lookWithLog(turn: MemberTurn, asked: Looks['asked']): Promise<See
   }
 }
 
+/** An etcd that doesn't run answers only at the deadline, in ms. */
+const etcdDeadlineMs = 3_000
+
 interface Expected {
   /** Whether the server has a configuration. If so, its secured API is tried first. */
   readonly expectSecured: boolean
@@ -218,9 +237,16 @@ async function lookSecured(
         const services = isUp ? await client.services() : []
         const described = services.map(async (s) => {
           const pull = expected.askPulls === true ? await readPull(client, s) : null
+          const own = expected.askPulls === true && s.id === 'etcd' ? await etcdOf(client, s) : {}
           return [
             s.id,
-            { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '', pull },
+            {
+              state: s.state,
+              healthy: s.healthy === true,
+              message: messageOf(s) ?? '',
+              pull,
+              ...own,
+            },
           ] as const
         })
         const byId = await Promise.all(described)
@@ -272,6 +298,22 @@ async function lookSecured(
     if (error instanceof TalosError && error.kind === 'certificate')
       return { kind: 'foreign', reason: error.message }
     return unseen(error, signal)
+  }
+}
+
+/** What only etcd itself tells of an etcd that isn't healthy. */
+async function etcdOf(
+  client: TalosClient,
+  { state, healthy }: Service,
+): Promise<Pick<SeenService, 'hasData' | 'learnerMs'>> {
+  if (state === 'Failed') return { hasData: await client.hasEtcdData() }
+  if (state !== 'Running' || healthy === true) return {}
+  try {
+    const { learner } = await client.etcdStatus({ deadlineMs: etcdDeadlineMs })
+    return { learnerMs: learner ? 0 : null }
+  } catch (error) {
+    if (error instanceof TalosError && error.kind !== 'cancelled') return {}
+    throw error
   }
 }
 

@@ -20,6 +20,7 @@ import { lastLines } from './failure-log.ts'
 import { adminOf, lookAt, type Looks } from './look.ts'
 import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
+import { restartForEtcd, startKubelet } from './restarting.ts'
 import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 
 /**
@@ -29,7 +30,7 @@ import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
 const joiningMs = 3_000
 
 export function memberReconciler(parts: ClusterParts): Reconciler {
-  const looks: Looks = { asked: new Map(), followed: new Map() }
+  const looks: Looks = { asked: new Map(), followed: new Map(), learners: new Map() }
   const mends: Mends = new Map()
 
   /** Removes a wiped server from etcd and Kubernetes, then releases it. */
@@ -64,6 +65,10 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
         return configure(turn, seen!, act.reason)
       case 'mend':
         return mend(turn, act, mends, change)
+      case 'restart-for-etcd':
+        return restartForEtcd(turn, act, change)
+      case 'start-kubelet':
+        return startKubelet(turn, act, change)
       case 'reset': {
         // In a creation nothing depends on a replaced server. In a ready cluster a server that was
         // removed by force may still be a member of etcd.

@@ -1,6 +1,6 @@
 import type { MemberRow } from '../store.ts'
 import { buildMember } from '../testing/rows.ts'
-import type { Around, Seen } from './acts.ts'
+import type { Around, Seen, SeenService } from './acts.ts'
 
 export const now = Date.UTC(2026, 0, 15, 14, 10)
 export const fresh = buildMember({
@@ -29,7 +29,7 @@ export const healthy = { state: 'Running', healthy: true, message: '' }
 export const preparing = { state: 'Preparing', healthy: false, message: 'Running pre state' }
 export const secured = (
   stage: string,
-  services: Record<string, typeof healthy> = { etcd: preparing },
+  services: Record<string, SeenService> = { etcd: preparing },
 ): Seen => ({
   kind: 'secured',
   stage,

@@ -5,9 +5,10 @@
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
-import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
+import { type EtcdMember, messageOf, type Service, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { ClusterView } from '../../control-planes/read.ts'
+import { etcdIll, hasGivenUp } from '../../given-up.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
 import { allOf, joined } from '../../sentences.ts'
@@ -46,6 +47,11 @@ export interface MemberReport {
 const corrupt =
   'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot'
 
+const problemOfService = (service: Service | undefined): string =>
+  service !== undefined && hasGivenUp(service.state, messageOf(service))
+    ? etcdIll(service.state, messageOf(service))
+    : service?.message || 'etcd does not run'
+
 /** Reads the state of etcd from every control plane. */
 export async function etcdReports(view: ClusterView): Promise<MemberReport[]> {
   const asked = await Promise.all(
@@ -67,7 +73,7 @@ export async function etcdReports(view: ClusterView): Promise<MemberReport[]> {
         return await talosOf(view, node_id, async (client) => {
           const service = (await client.services()).find((s) => s.id === 'etcd')
           if (service?.state !== 'Running' || service.healthy !== true)
-            return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
+            return { ...of, answers: true, problem: problemOfService(service) }
           const status = await client.etcdStatus()
           const { memberId, leaderId, learner, sizeBytes } = status
           const versions = {

@@ -6,6 +6,7 @@ import { readStage } from '#talos/client/inventory.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/api.ts'
 import { notYet, orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
+import { isGivenUp } from '../../given-up.ts'
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { joined, listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
@@ -259,6 +260,12 @@ export async function membersBack(turn: Turn): Promise<StepResult> {
       .map((p) => p.m.node_id),
   )
   const late = reports.filter((r) => r.problem !== null && !silent.has(r.node_id))
+  // It waited for longer than Talos tries to join, such as for a long upload.
+  const givenUp = late.filter((r) => isGivenUp(r.problem!))
+  if (givenUp.length > 0)
+    return {
+      failed: `${joined(givenUp.map((r) => `${r.name}: ${r.problem}`))}. Restart ${listed(givenUp.map((r) => r.name))}, then go on`,
+    }
   return late.length === 0 && reports.length > silent.size
     ? 'done'
     : {
