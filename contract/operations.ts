@@ -232,7 +232,10 @@ export const Operation = z.object({
   starts_at: z.optional(z.nullable(time)),
   /** Whether the change runs only while the maintenance window of its cluster is open. */
   in_window: z.optional(z.boolean()),
-  /** True: its work has ended Steelyard twice in a row, so it waits until a user resumes it. */
+  /**
+   * True: its work has ended Steelyard three times in a row while nothing else ran, so it waits
+   * until it is tried again (first after ten minutes, then once an hour) or a user resumes it.
+   */
   halted: z.optional(z.boolean()),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),

@@ -75,7 +75,7 @@ export const operationResume = operation(
   'signed_in',
   {
     summary:
-      'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard twice. After a restore the whole cluster of the operation is resumed.',
+      'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard three times. After a restore the whole cluster of the operation is resumed.',
     answer: z.object({ operations: z.array(Operation) }),
     errors: ['transition_refused'],
   },

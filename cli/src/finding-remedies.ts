@@ -20,13 +20,15 @@ const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
   defragment: ({ cluster }) => `cluster defragment ${cluster}`,
   drift: ({ name }) => `server drift ${name}`,
   health: ({ cluster }) => `cluster health ${cluster}`,
-  operation: ({ finding }) =>
-    `operation retry ${
+  operation: ({ finding }) => {
+    // The end of the call's path: `retry` or `resume`.
+    const [id = 'OPERATION', act = 'retry'] =
       finding.remedies
         .find((r) => r.action === 'operation')
         ?.call.split('/')
-        .at(-2) ?? 'OPERATION'
-    }`,
+        .slice(-2) ?? []
+    return `operation ${act} ${id}`
+  },
   pools: ({ cluster }) => `subnet assign ${cluster} SUBNET`,
   quarantine: ({ name }) => `server quarantine ${name} REASON`,
   replace: ({ name, cluster }) => `cluster replace ${cluster} ${name} --by SERVER`,

@@ -243,6 +243,15 @@ export const findingKinds = {
     title: 'Disk missing',
     remedies: [ofServer, replace, quarantine],
   },
+  installation_operation_halted: {
+    object: 'installation',
+    severity: 'degraded',
+    word: 'Halted',
+    title: 'Operation that ends Steelyard',
+    remedies: [
+      { title: 'Resume it', action: 'operation', call: 'POST /v1/operations/{operation}/resume' },
+    ],
+  },
   cluster_held: {
     object: 'cluster',
     severity: 'attention',

@@ -81,7 +81,7 @@ export async function settle(client: PoolClient, { madeAt, now, missing }: Older
   // No reconciler is running now. Objects that were being reconciled at the time of the backup are
   // due again.
   await run(
-    `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, crashes = 0, crash_mark = null, halted_at = null, due_at = case when owner is null then due_at else now() end`,
+    `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, crashes = 0, crash_mark = null, suspicions = 0, retry_at = null, trying = false, halted_at = null, due_at = case when owner is null then due_at else now() end`,
   )
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')

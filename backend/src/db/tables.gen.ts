@@ -1085,5 +1085,10 @@ export interface Tables {
     crash_mark: string | null
     crashed_fence: number | null
     halted_at: Date | null
+    suspicions: Generated<number>
+    crashed_instance: string | null
+    crashed_alone: Generated<boolean>
+    retry_at: Date | null
+    trying: Generated<boolean>
   }
 }

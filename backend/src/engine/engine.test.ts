@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { DatabaseError } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { inTransaction } from '../db/db.ts'
 import { startBackend } from '../testing/backend.ts'
@@ -168,7 +169,7 @@ test('a run interrupted by the database does not count as a failure and is repea
   const backend = await withReconciler(async () => {
     runs += 1
     if (runs < 5)
-      throw Object.assign(new Error('terminating connection due to administrator command'), {
+      throw Object.assign(new DatabaseError('terminating connection', 0, 'error'), {
         code: '57P01',
       })
   })

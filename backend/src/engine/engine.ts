@@ -16,7 +16,7 @@ import { Told } from '../causes/told.ts'
 import { type Db, inTransaction, type Tx, untilDatabase } from '../db/db.ts'
 import type { Log } from '../log.ts'
 import { inSpan, type Span } from '../tracing/tracing.ts'
-import { halt, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
+import { cleared, halt, haltedObjects, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { FenceLost, type Job, jobOf, type JobParts, type Taken, type Work } from './job.ts'
 import { sentenceFor } from './trouble.ts'
@@ -53,6 +53,8 @@ export interface Carriers {
   readonly carried: () => RawBuilder<boolean>
   /** Called after objects were halted: their operations wait for a user. */
   readonly halted: (tx: Tx, objects: readonly Work[], reason: string) => Promise<void>
+  /** Called when the run of a halted object has ended: its operation goes on. */
+  readonly resumed: (tx: Tx, object: Work, reason: string) => Promise<void>
   /** The open operation that an object's run carries out, and the trace that it continues. */
   readonly origin?: (object: Work) => Promise<Origin | undefined>
 }
@@ -192,6 +194,11 @@ export class Engine {
     return { halted, isAny }
   }
 
+  /** The objects whose runs have ended the process repeatedly, and have not ended since. */
+  halted(on: Db | Tx): Promise<readonly Work[]> {
+    return haltedObjects(on)
+  }
+
   /**
    * Called in the caller's transaction: halted objects run again after the commit. Returns whether
    * any of them was halted.
@@ -262,9 +269,11 @@ export class Engine {
   /**
    * Claims due objects, at most as many as each queue has free places, and increments their fencing
    * numbers.
+   * @param which suspects run one at a time (`crashes.ts`)
    */
   async claim(
     places: readonly { readonly queue: string; readonly places: number }[],
+    which: 'suspects' | 'others' = 'others',
   ): Promise<readonly Taken[]> {
     if (places.length === 0) return []
     // The subquery is materialized, because evaluating it twice would lock more rows than there are
@@ -273,11 +282,11 @@ export class Engine {
       with due as materialized (
         select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)
         cross join lateral (
-          select queue, key from wake_up where queue = free.queue and owner is null and halted_at is null and due_at <= ${this.#now()}
+          select queue, key from wake_up where queue = free.queue and owner is null and halted_at is null and due_at <= ${this.#now()} and (suspicions > 0) = ${which === 'suspects'}
           order by due_at, key limit free.places for update skip locked) w)
       update wake_up w set fence = w.fence + 1, owner = ${this.owner}, instance = ${this.instance}, taken_at = now(), beat_at = now(), due_at = null
       from due where w.queue = due.queue and w.key = due.key
-      returning w.queue, w.key, w.fence, w.failures, w.crashes, w.last_error as trouble,
+      returning w.queue, w.key, w.fence, w.failures, w.crashes, w.trying, w.last_error as trouble,
         exists (select from hold where hold.subject::text = split_part(w.key, '/', 1)) as held`.execute(
       this.db,
     )
@@ -365,6 +374,7 @@ export class Engine {
       // wake-up row.
       if (end !== undefined && end !== taken.trouble)
         for (const tell of this.#troubleListeners) await tell(tx, taken)
+      if (taken.trying) await this.#carriers?.resumed(tx, taken, haltedSentence)
       const outcome =
         end === undefined
           ? sql``
@@ -373,7 +383,7 @@ export class Engine {
       // `againMs`, whichever is earlier.
       const { rows } = await sql<{ announced: unknown }>`
         with released as (
-          update wake_up set owner = null, beat_at = null, crashes = 0, crash_mark = null, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}
+          update wake_up set owner = null, beat_at = null, ${cleared}, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}
           where queue = ${taken.queue} and key = ${taken.key} and fence = ${taken.fence} and owner = ${this.owner} returning due_at)
         select case when ${isSoon} then ${announced} end as announced from released`.execute(tx)
       return rows.length > 0

@@ -18,6 +18,8 @@ export interface Taken extends Work {
   readonly failures: number
   /** Number of runs in a row that ended their process (`crashes.ts`). */
   readonly crashes: number
+  /** Whether the object was halted, and is tried again. */
+  readonly trying: boolean
   /** Why the previous run failed. */
   readonly trouble: string | null
 }

@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { isDatabaseAway } from '../causes/causes.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
-import { freed } from './crashes.ts'
+import { aloneMs, drainMs, dueSuspect, freed, wasAlone } from './crashes.ts'
 import { type Engine, leaseMs, longestSleepMs, wakeChannel } from './engine.ts'
 import type { Taken } from './job.ts'
 
@@ -52,9 +52,43 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
       .finally(() => {
         const wasFull = !freePlaces().some(({ queue }) => queue === taken.queue)
         held.delete(taken)
-        if (wasFull) wakeIn(0)
+        if (wasFull || alone?.run === taken || drainUntil !== undefined) wakeIn(0)
       })
     held.set(taken, run)
+  }
+
+  /** Whether suspects may be due (`crashes.ts`). */
+  let maybeSuspects = true
+  /** The suspect that runs, and until when nothing else begins, in ms of `performance.now()`. */
+  let alone: { readonly run: Taken; readonly until: number } | undefined
+  /** Until when this process waits for its other runs to end. */
+  let drainUntil: number | undefined
+
+  /**
+   * Runs the next suspect, when the other runs have ended. Returns the milliseconds for which nothing
+   * else may begin; undefined if anything may.
+   */
+  const runSuspect = async (): Promise<number | undefined> => {
+    const now = performance.now()
+    if (alone && held.has(alone.run) && alone.until > now) return Math.ceil(alone.until - now) + 1
+    alone = undefined
+    if (!maybeSuspects) return undefined
+    const suspect = await dueSuspect(db)
+    maybeSuspects = suspect !== undefined
+    if (!suspect || !freePlaces().some(({ queue }) => queue === suspect.queue)) {
+      drainUntil = undefined
+      return undefined
+    }
+    drainUntil ??= now + drainMs
+    if (held.size > 0 && drainUntil > now) return Math.ceil(drainUntil - now) + 1
+    drainUntil = undefined
+    const [taken] = await core.claim([{ queue: suspect.queue, places: 1 }], 'suspects')
+    // Another process was faster, or the object is held.
+    if (!taken) return lockedRetryMs
+    begin(taken)
+    const ms = aloneMs(suspect.suspicions)
+    alone = { run: taken, until: performance.now() + ms }
+    return ms
   }
 
   /**
@@ -62,14 +96,21 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
    * free places is due.
    */
   const claim = async (): Promise<number> => {
+    const suspectMs = await runSuspect()
+    if (suspectMs !== undefined) return suspectMs
     for (const taken of await core.claim(freePlaces())) begin(taken)
     const queues = freePlaces().map(({ queue }) => queue)
     if (queues.length === 0) return longestSleepMs
-    const { rows } = await sql<{ ms: number | null }>`
-      select extract(epoch from min(next.due_at) - now())::float8 * 1000 as ms from unnest(${queues}::text[]) as q (queue)
-      cross join lateral (select due_at from wake_up w where w.queue = q.queue and owner is null and due_at is not null and halted_at is null order by due_at limit 1) next`.execute(
+    const { rows } = await sql<{ ms: number | null; suspects: boolean }>`
+      select extract(epoch from min(next.due_at) - now())::float8 * 1000 as ms,
+        exists (select from wake_up where suspicions > 0 and owner is null and halted_at is null and due_at <= now()) as suspects from unnest(${queues}::text[]) as q (queue)
+      cross join lateral (select due_at from wake_up w where w.queue = q.queue and owner is null and due_at is not null and halted_at is null and suspicions = 0 order by due_at limit 1) next`.execute(
       db,
     )
+    if (rows[0]?.suspects === true) {
+      maybeSuspects = true
+      return lockedRetryMs
+    }
     const ms = rows[0]?.ms ?? longestSleepMs
     // One millisecond more, because a timer may fire early.
     return ms > 0 ? Math.ceil(ms) + 1 : lockedRetryMs
@@ -102,9 +143,12 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
           else w.beat_at < now() - ${`${leaseMs} milliseconds`}::interval end
         for update of w skip locked),
       freed as (
-        update wake_up w set ${freed(isCounted)} from lost l where w.queue = l.queue and w.key = l.key returning l.owner)
+        update wake_up w set ${freed(isCounted, wasAlone)} from lost l where w.queue = l.queue and w.key = l.key returning l.owner)
       select owner, pg_notify(${wakeChannel}, '0') from freed`.execute(db)
-    if (rows.length > 0 || mayBeHalted) await haltCrashed()
+    if (rows.length > 0 || mayBeHalted) {
+      await haltCrashed()
+      maybeSuspects = true
+    }
     const own = rows.filter((row) => row.owner === owner).length
     if (own > 0) log.info('engine.resumed', { count: own })
     if (rows.length > own) log.warn('run.taken_over', { count: rows.length - own })

@@ -54,6 +54,7 @@ export function engineProcess(
   core.carriedBy({
     carried: () => sql<boolean>`${isCarried}::boolean`,
     halted: async () => undefined,
+    resumed: async () => undefined,
   })
   const queue = engineQueue(core, { listener, log })
   listener.start()
@@ -112,6 +113,6 @@ export async function claimNow(
 ): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`
     update wake_up set fence = fence + 1, owner = ${owner}, instance = ${instance}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
-    returning queue, key, fence, failures, crashes, last_error as trouble`.execute(db)
+    returning queue, key, fence, failures, crashes, trying, last_error as trouble`.execute(db)
   return rows[0]
 }

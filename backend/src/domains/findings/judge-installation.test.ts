@@ -5,6 +5,7 @@ import { overviewGet } from '#contract/overview.ts'
 import { startBackend } from '../../testing/backend.ts'
 import type { ChannelCondition } from '../alerts/api.ts'
 import type { SnapshotCondition } from '../snapshots/api.ts'
+import type { HaltedOperation } from '../operations/api.ts'
 import { judgeInstallation } from './judge-installation.ts'
 import { at, now } from './testing/conditions.ts'
 
@@ -12,12 +13,14 @@ const object = { kind: 'installation', id: 'own', name: 'Steelyard' } as const
 const judged = (
   backups: Partial<SnapshotCondition> = {},
   failing: ChannelCondition['failing'] = [],
+  halted: readonly HaltedOperation[] = [],
 ) =>
   judgeInstallation(
     {
       object,
       backups: { newest_at: null, schedule: null, failure: null, ...backups },
       channels: { total: 3, failing },
+      halted,
     },
     now,
   ).map(({ kind, since, reason }) => [kind, since?.toISOString().slice(11, 16), reason])
@@ -33,6 +36,21 @@ test('a backup of Steelyard that failed is a finding with the newest one', () =>
       '21:00',
       'No backup in a store can be restored. The last one failed: The store is full.',
     ],
+  ])
+})
+
+test('an operation whose work ends Steelyard is a finding that leads to it', () => {
+  const one = { operation_id: 'o-1', title: 'Create cluster web' }
+  expect(judged({}, [], [one])).toEqual([
+    [
+      'installation_operation_halted',
+      undefined,
+      '"Create cluster web" ended Steelyard three times in a row while nothing else ran. Steelyard tries again by itself, at most once an hour; its log may say why.',
+    ],
+  ])
+  const two = judged({}, [], [one, { operation_id: 'o-2', title: 'Reset rack-1' }])
+  expect(two.map(([, , reason]) => reason)).toEqual([
+    expect.stringContaining('"Create cluster web" and 1 other operation ended Steelyard'),
   ])
 })
 

@@ -31,7 +31,7 @@ export interface FindingParts extends Pick<
 > {
   readonly servers: Pick<Servers, 'conditions' | 'showFindings'>
   readonly clusters: Pick<Clusters, 'conditions' | 'memberIds' | 'showFinding'>
-  readonly operations: Pick<Operations, 'stoppedUpgrades' | 'failedScheduled'>
+  readonly operations: Pick<Operations, 'stoppedUpgrades' | 'failedScheduled' | 'haltedOperations'>
   readonly subnets: Pick<Subnets, 'exhausted'>
   readonly patches: Pick<Patches, 'shared'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
@@ -97,6 +97,7 @@ export function judging(parts: FindingParts) {
           object: await store.installation(tx),
           backups: await backupCondition(tx),
           channels: await channelCondition(tx),
+          halted: await parts.operations.haltedOperations(tx),
         },
         now,
       ),

@@ -134,6 +134,13 @@ export interface FailedScheduled {
   readonly in_window: boolean
 }
 
+/** An operation whose work ended Steelyard three times while nothing else ran. */
+export interface HaltedOperation {
+  readonly operation_id: string
+  /** "Create cluster web" */
+  readonly title: string
+}
+
 export interface Operations {
   /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
   readonly create: <K extends OperationKind>(
@@ -223,6 +230,8 @@ export interface Operations {
     on: On,
     endedSince: Date,
   ) => Promise<readonly { readonly server_id: string; readonly since: Date }[]>
+  /** The open operations whose work ends Steelyard (`engine/crashes.ts`), oldest first. */
+  readonly haltedOperations: (on: On) => Promise<readonly HaltedOperation[]>
   /** Operations on hold after a restore. */
   readonly held: (on: On) => Promise<Operation[]>
   /**

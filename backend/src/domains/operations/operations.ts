@@ -42,6 +42,7 @@ export function operations(parts: OperationParts): Operations & Domain {
   parts.engine.carriedBy({
     carried: view.carried,
     halted: (...args) => writes.halted(...args),
+    resumed: (...args) => writes.resumed(...args),
     origin: (object) => store.originOf(parts.db, view.wholes(object)),
   })
   const reads = reading(parts, view)
@@ -67,7 +68,7 @@ export function operations(parts: OperationParts): Operations & Domain {
   }
 }
 
-const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
+const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }: View) => ({
   async list(
     caller: UserCaller,
     query: Input<typeof operationList>['query'],
@@ -85,6 +86,14 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
 
   stoppedUpgrades: async (on: Db | Tx) => (await store.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
   failedScheduled: store.failedScheduled,
+  async haltedOperations(on: Db | Tx) {
+    const objects = await engine.halted(on)
+    if (objects.length === 0) return []
+    return (await store.openWith(on, objects.flatMap(wholes))).map((row) => ({
+      operation_id: row.id,
+      title: `${operationTable[row.kind].title} ${row.target_name}`,
+    }))
+  },
   touched: async (on: Db | Tx, endedSince: Date) =>
     (await store.touched(on, endedSince)).map(({ server_id, since }) => ({
       server_id: server_id!,

@@ -347,6 +347,17 @@ export const openOn = (tx: Tx, objects: readonly Work[]) =>
     .forUpdate()
     .execute()
 
+/** The same without a lock, oldest first. */
+export const openWith = (on: Db | Tx, objects: readonly Work[]) =>
+  on
+    .selectFrom('operation')
+    .select(['id', 'kind', 'target_name'])
+    .where('ended_at', 'is', null)
+    .where((e) => e.or(objects.map(({ queue, key }) => e.and({ queue, queue_key: key }))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+
 /** The oldest open operation with one of these queues and keys, and the trace that it continues. */
 export const originOf = (on: Db, objects: readonly Work[]) =>
   on

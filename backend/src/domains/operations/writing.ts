@@ -268,6 +268,18 @@ export function writing(
       }
     },
 
+    /** Called when the run of a halted object has ended: its operations no longer wait for it. */
+    async resumed(tx: Tx, object: Work, reason: string): Promise<void> {
+      for (const { id } of await store.openOn(tx, wholes(object))) {
+        const row = (await store.byId(tx, id))!
+        if (row.reason === reason)
+          await updated(tx, id, {
+            reason: null,
+            ...(row.status === 'waiting' && { status: 'running' }),
+          })
+      }
+    },
+
     /** Resumes and returns the operations on objects that are no longer held. */
     async goOn(tx: Tx, subjects: readonly string[]): Promise<Operation[]> {
       const rows = await store.heldOf(tx, subjects)
