@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
-import { list } from './list.ts'
+import { list, mostListBytes } from './list.ts'
 import { operation, type Words } from './operation.ts'
 import { pageOf, time } from './page.ts'
 import { type Limit, no, type Verdict, yes } from './rule.ts'
@@ -101,6 +101,11 @@ export const Patch = z.object({
    * and comments are masked too (docs/security.md).
    */
   body: z.string(),
+  /**
+   * False only in the list, if the bodies before this one fill the response: `body` is empty there,
+   * and `patchGet` returns it.
+   */
+  body_listed: z.optional(z.boolean()),
   read_only: z.boolean(),
   version: z.int(),
   created_at: z.nullable(time),
@@ -128,10 +133,17 @@ const patches = list<Patch>()({
   order: '-weight',
 })
 
+/**
+ * Bytes of the bodies in a list as JSON; the other fields of its rows take less than 1 MiB. Bodies
+ * beyond are left out.
+ */
+export const mostListedBodyBytes = mostListBytes - 1024 * 1024
+
 /** Returned as a whole, because a server has only few patches; clients sort them. */
 export const patchList = {
   ...operation('patchList', 'GET /v1/nodes/{id}/patches', 'servers:read', {
-    summary: 'The layers of a server in the order in which they are merged.',
+    summary:
+      'The layers of a server in the order in which they are merged. Bodies beyond 7 MiB are left out; `patchGet` returns them.',
     answer: pageOf(Patch),
   }),
   list: patches,

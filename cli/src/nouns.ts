@@ -16,7 +16,7 @@ import { ccList } from '#contract/marketplace/ccs.ts'
 import { subnetList } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { patchList } from '#contract/patches.ts'
+import { patchGet, patchList } from '#contract/patches.ts'
 import { apiTokenList } from '#contract/people/api-tokens.ts'
 import { invitationList, waitlistList } from '#contract/people/invitations.ts'
 import { rackList } from '#contract/racks/racks.ts'
@@ -385,5 +385,7 @@ export async function patchOf(api: Api, serverId: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: serverId } })
   const patch = items.find((p) => p.patch_id === text || p.name === text)
   if (!patch) throw new CliError('not_found', `The server has no patch ${oneLine(text)}`)
-  return patch
+  return patch.body_listed === false
+    ? api.call(patchGet, { params: { id: serverId, patchId: patch.patch_id } })
+    : patch
 }

@@ -3,8 +3,6 @@
  * a response takes in memory and on the line: a line break takes two bytes, another control
  * character six.
  */
-import * as z from 'zod/mini'
-
 /** Bytes of a code point within a JSON string (RFC 8259, section 7; `JSON.stringify`). */
 function jsonBytesOf(code: number): number {
   // \b, \t, \n, \f and \r have a short form.
@@ -41,25 +39,3 @@ export interface Bounding<T> {
 }
 export const bounding = <T>(jsonBytes: number, bound: (value: T) => T): Bounding<T> =>
   Object.assign(bound, { jsonBytes })
-
-const more = '…'
-/**
- * A text in a response that takes at most so many bytes as JSON. A longer one is cut, and ends with
- * an ellipsis: a response never fails because of its length.
- */
-export const shownText = (mostBytes: number) =>
-  z.string().check(
-    z.overwrite(
-      bounding(mostBytes + 2, (text: string) => {
-        const start = startOf(text, mostBytes)
-        // The ellipsis takes three bytes.
-        return start.length === text.length ? text : `${startOf(text, mostBytes - 3)}${more}`
-      }),
-    ),
-  )
-/** The first entries of a list in a response; the rest is left out. */
-export const shownFirst = <T extends z.core.$ZodType>(item: T, most: number) =>
-  z.array(item).check(
-    z.overwrite((items) => (items.length > most ? items.slice(0, most) : items)),
-    z.maxLength(most),
-  )

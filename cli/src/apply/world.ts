@@ -13,7 +13,7 @@ import type { AnyList } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import { type OfferedTalos, versionList } from '#contract/versions.ts'
 import type { Page } from '#contract/page.ts'
-import { type NewPatch, type Patch, patchList } from '#contract/patches.ts'
+import { type NewPatch, type Patch, patchGet, patchList } from '#contract/patches.ts'
 import {
   type ListedSharedPatch,
   type SharedPatch,
@@ -73,6 +73,10 @@ async function wholeSharedPatch(api: Api, listed: ListedSharedPatch): Promise<Sh
     ? api.call(sharedPatchGet, { params: { id: listed.id } })
     : { ...listed, body }
 }
+const wholePatch = async (api: Api, listed: Patch): Promise<Patch> =>
+  listed.body_listed === false
+    ? api.call(patchGet, { params: { id: listed.node_id, patchId: listed.patch_id } })
+    : listed
 /** Reads the rest of each object of a list, one after another. */
 async function wholeOf<L, T>(listed: readonly L[], read: (one: L) => Promise<T>): Promise<T[]> {
   const all: T[] = []
@@ -117,9 +121,12 @@ export function openWorld(api: Api) {
     patchesOf(serverId: string): Promise<Patch[]> {
       let known = patches.get(serverId)
       if (!known) {
-        known = api
-          .call(patchList, { params: { id: serverId } })
-          .then(({ items }) => items.filter((p) => !p.read_only))
+        known = api.call(patchList, { params: { id: serverId } }).then(({ items }) =>
+          wholeOf(
+            items.filter((p) => !p.read_only),
+            async (p) => wholePatch(api, p),
+          ),
+        )
         patches.set(serverId, known)
       }
       return known

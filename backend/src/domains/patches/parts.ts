@@ -43,7 +43,7 @@ export const asNameTaken = (error: unknown): unknown => {
 
 /** @param body the row's body with masked secrets */
 export const present = (
-  { id, server_id, links: _links, created_by_name, ...row }: PatchRow,
+  { id, server_id, links: _links, created_by_name, ...row }: Omit<PatchRow, 'body'>,
   body: string,
 ): Patch => ({
   ...row,

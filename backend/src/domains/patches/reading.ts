@@ -3,6 +3,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import {
+  mostListedBodyBytes,
   type Patch,
   patchLimits,
   type patchPreview,
@@ -61,8 +62,21 @@ export function reading({ db, read, store, servers, configurations }: PatchParts
   return {
     async list(caller, nodeId) {
       const items = await systemRows(nodeId)
+      let left = mostListedBodyBytes
       // One after another, because each read waits in the caller's queue, which is short.
-      for (const row of await store.ofServer(db, nodeId)) items.push(await shownRow(caller, row))
+      for (const { bytes: sealed, ...head } of await store.sizes(db, nodeId)) {
+        const row = sealed <= left ? await store.one(db, nodeId, head.id) : undefined
+        const patch = row && (await shownRow(caller, row))
+        // Masks may make a body longer.
+        const bytes = patch && Buffer.byteLength(JSON.stringify(patch.body))
+        if (bytes !== undefined && bytes <= left) {
+          left -= bytes
+          items.push(patch!)
+        } else {
+          left = 0
+          items.push({ ...present(head, ''), body_listed: false })
+        }
+      }
       return { items, page: 1, per_page: items.length, total: items.length }
     },
 

@@ -10,6 +10,8 @@ import { sharedLayerName } from '#contract/shared-patches/shared-patches.ts'
 import { type SharedLayerRow, type SharedStore, sharedStore } from './shared/store.ts'
 
 export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
+/** A patch without its body. `bytes`: the length of the encrypted body, which is a little longer. */
+export type PatchHead = Omit<PatchRow, 'body'> & { readonly bytes: number }
 export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
 
 /**
@@ -51,6 +53,19 @@ export const asStored = ({
   isShared: true,
 })
 
+const plainColumns = [
+  'id',
+  'server_id',
+  'name',
+  'weight',
+  'labels',
+  'links',
+  'version',
+  'created_at',
+  'updated_at',
+  'created_by_name',
+] as const
+
 export function patchStore({ vault }: { vault: Vault }) {
   const shared: SharedStore = sharedStore({ vault })
   const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
@@ -79,6 +94,17 @@ export function patchStore({ vault }: { vault: Vault }) {
         .execute()
       return Promise.all(rows.map((row) => opened(on, row)))
     },
+
+    /** The ids of the server's own patches in the order of `ofServer`, and the bytes of each. */
+    sizes: (on: Db | Tx, serverId: string): Promise<PatchHead[]> =>
+      on
+        .selectFrom('patch')
+        .select([...plainColumns, sql<number>`octet_length(body_sealed)`.as('bytes')])
+        .where('server_id', '=', serverId)
+        .orderBy('weight')
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute(),
 
     async one(on: Db | Tx, serverId: string, id: string): Promise<PatchRow | undefined> {
       const row = await rowsOf(on, serverId)
