@@ -39,7 +39,13 @@ export const email = z
 /** Displayed name of a user. */
 export const displayName = z
   .string()
-  .check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
+  .check(
+    z.trim(),
+    z.minLength(1, 'Enter a name'),
+    z.maxLength(80),
+    z.regex(/^\P{Cc}*$/u, 'A name can’t contain line breaks and tabs'),
+    seen(),
+  )
 /** A password is never trimmed: every character counts. */
 export const newPassword = z
   .string()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canKeepSecret, type Channel } from './channels.ts'
+import { canKeepSecret, type Channel, NewChannel } from './channels.ts'
 
 const mail = {
   kind: 'mail',
@@ -26,4 +26,35 @@ test('the secret of a webhook signs and is not sent, so another address keeps it
   expect(keeps(place('webhook', 'https://a.example.com/'), { url: 'https://b.example.com/' })).toBe(
     true,
   )
+})
+
+const newMail = {
+  name: 'mail',
+  kind: 'mail',
+  host: 'mail.example.com',
+  from: 'a@example.com',
+  to: ['ops@example.com'],
+} as const
+
+test('a recipient at a domain that nobody can have is refused', () => {
+  const right = ['ops@example.com', 'o.p+s@a-b.example', 'ops@localhost', 'ops@1.example']
+  for (const to of right) expect(NewChannel.safeParse({ ...newMail, to: [to] }).success).toBe(true)
+  const wrong = ['ops@example..test', 'a@b.-c', 'a@b-.c', 'a@.b', 'a@b.', `a@${'b'.repeat(64)}.c`]
+  for (const to of wrong)
+    for (const body of [{ to: ['b@example.com', to] }, { from: to }])
+      expect(NewChannel.safeParse({ ...newMail, ...body }).success).toBe(false)
+})
+
+test('a recipient that is there twice gets one mail, whatever the case', () => {
+  const to = ['Ops@example.com', 'b@example.com', 'ops@EXAMPLE.com', 'b@example.com']
+  expect(NewChannel.parse({ ...newMail, to }).to).toEqual(['Ops@example.com', 'b@example.com'])
+})
+
+test('a user name with a line break is refused, and one with a colon where it would be cut', () => {
+  for (const user of ['a\nb', 'a\r\nX: y', 'a\tb'])
+    expect(NewChannel.safeParse({ ...newMail, user, secret: 'x' }).success).toBe(false)
+  expect(NewChannel.safeParse({ ...newMail, user: 'a:b', secret: 'x' }).success).toBe(true)
+  const alertmanager = { name: 'a', kind: 'alertmanager', url: 'https://a.example', secret: 'x' }
+  expect(NewChannel.safeParse({ ...alertmanager, user: 'a:b' }).success).toBe(false)
+  expect(NewChannel.safeParse({ ...alertmanager, user: 'a b' }).success).toBe(true)
 })

@@ -80,8 +80,12 @@ const host = z
   .check(z.trim(), z.regex(hostPattern, 'Enter the name or address of the mail server'))
 const port = wholeIn(1, 65_535, 'A port is a number from 1 to 65535')
 
-/** A mailbox without quotes and comments: what people enter, not all that RFC 5321 allows. */
-const mailbox = /^[^\s<>"(),:;@[\\\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?$/
+/**
+ * A mailbox without quotes and comments: what people enter, not all that RFC 5321 allows. No label
+ * of its domain is empty, or begins or ends with a hyphen (RFC 1123 §2.1).
+ */
+const mailbox =
+  /^[^\s<>"(),:;@[\\\]]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 const address = z
   .string()
   .check(
@@ -90,18 +94,21 @@ const address = z
     z.regex(mailbox, 'Enter an email address, such as ops@example.com'),
     seen(),
   )
-const recipients = z
-  .array(address)
-  .check(
-    z.minLength(1, 'Enter at least one recipient'),
-    z.maxLength(20, 'At most 20 recipients: use a mailing list for more'),
-  )
+const recipients = z.array(address).check(
+  z.minLength(1, 'Enter at least one recipient'),
+  z.maxLength(20, 'At most 20 recipients: use a mailing list for more'),
+  // Nobody gets a mail twice: no mail server in use tells mailboxes apart by case.
+  z.overwrite((all) =>
+    [...new Map(all.toReversed().map((one) => [one.toLowerCase(), one])).values()].toReversed(),
+  ),
+)
 const user = z
   .string()
   .check(
     z.trim(),
     z.minLength(1, 'Enter the user name'),
     z.maxLength(200, 'The user name has at most 200 characters'),
+    z.regex(/^\P{Cc}*$/u, 'The user name can’t contain line breaks and tabs'),
     seen(),
   )
 const secret = z
@@ -144,6 +151,9 @@ function wrongFields(
   )
   if (kind === 'webhook' && typeof given.secret === 'string' && !isSigningSecret(given.secret))
     wrong.push(['secret', signingSentence])
+  // Basic authentication ends the name at the first colon (RFC 7617 §2).
+  if (kind === 'alertmanager' && typeof given.user === 'string' && given.user.includes(':'))
+    wrong.push(['user', 'The user name of an Alertmanager can’t contain a colon'])
   return wrong
 }
 

@@ -13,6 +13,9 @@ import { no, type Verdict, yes } from '../rule.ts'
 import { User } from '../sessions.ts'
 
 /** 256 random bits as base64url, after a prefix that secret scanners recognise. */
+export const apiTokenPrefix = 'sy-api-'
+export const apiTokenOver =
+  'This API token is not valid: it has expired or was revoked, or its user was disabled.'
 export const apiTokenPattern = /^sy-api-[A-Za-z0-9_-]{43}$/
 export const longestTokenDays = 365
 export const mostApiTokens = 50

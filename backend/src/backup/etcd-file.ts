@@ -328,6 +328,10 @@ export class EtcdReader {
       )
     this.#pages.end()
     const { revision, version, identity, encryption } = this.#pages.facts
+    if (revision === null)
+      throw new BackupRefused(
+        'The snapshot has no data of etcd: there is no key in it, so nothing could be restored from it',
+      )
     return {
       sizeBytes,
       sha256: this.#ofFile.digest('hex'),

@@ -44,9 +44,11 @@ export function readHeader<Column extends string>(
   const columns: Column[] = []
   const repeated = new Set<Column>()
   const others = new Set<string>()
-  for (const cell of cells) {
+  const untitled: number[] = []
+  for (const [i, cell] of cells.entries()) {
     const name = cell === '' ? cell : cell.trim().toLowerCase()
-    if (!isColumn(name)) others.add(name)
+    if (name === '') untitled.push(i + 1)
+    else if (!isColumn(name)) others.add(name)
     else if (columns.includes(name)) repeated.add(name)
     else columns.push(name)
   }
@@ -57,7 +59,8 @@ export function readHeader<Column extends string>(
     unknown.push(`${others.size - mostUnknown} more columns are not known`)
   const twice = [...repeated].map((c) => `The column ${c} appears twice`)
   const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
-  const troubles = [...unknown, ...twice, ...left]
+  const without = untitled.slice(0, mostUnknown).map((i) => `Column ${i} has no title`)
+  const troubles = [...without, ...unknown, ...twice, ...left]
   return troubles.length > 0 ? { troubles } : { columns }
 }
 
@@ -67,14 +70,33 @@ export function readHeader<Column extends string>(
  * before a required column is cut off.
  */
 export function cellsOf<Column extends string>(
-  { cells }: CsvRecord,
+  record: CsvRecord,
   columns: readonly Column[],
   { required }: Pick<Columns<Column>, 'required'>,
 ): ReadonlyMap<Column, string> | string {
+  const cells = withoutEmptyEnd(record.cells, columns.length)
   const fewest = Math.max(...required.map((column) => columns.indexOf(column))) + 1
   return cells.length <= columns.length && cells.length >= fewest
     ? new Map(columns.map((column, i) => [column, (cells[i] ?? '').trim()]))
     : `The header has ${columns.length} columns, this line has ${cells.length}`
+}
+
+/** Cells without those at the end, from `from` on, that are empty. */
+function withoutEmptyEnd(cells: readonly string[], from: number): readonly string[] {
+  let end = cells.length
+  while (end > from && cells[end - 1]!.trim() === '') end--
+  return end === cells.length ? cells : cells.slice(0, end)
+}
+
+/**
+ * The cells of a header without the columns at its end that have neither a title nor a value in any
+ * row: spreadsheets write them where a column was emptied.
+ */
+function titled(head: readonly string[], body: readonly CsvRecord[]): readonly string[] {
+  const most = body.reduce((longest, { cells }) => {
+    return Math.max(longest, withoutEmptyEnd(cells, 0).length)
+  }, 1)
+  return withoutEmptyEnd(head, Math.min(most, head.length))
 }
 
 interface Table<Column extends string> {
@@ -106,7 +128,7 @@ export function readTable<Column extends string>(
     problems: [...messages.map((message) => ({ line, column: null, message })), ...unreadable],
   })
   if (!head) return problem ? refused(1) : refused(1, 'The file is empty')
-  const header = readHeader(head.cells, shape)
+  const header = readHeader(titled(head.cells, body), shape)
   if ('troubles' in header) return refused(head.line, ...header.troubles)
   const surplus: CsvRecord | undefined = body[importLimits.rows]
   if (surplus) return refused(surplus.line, `A file has at most ${count(importLimits.rows)} rows`)

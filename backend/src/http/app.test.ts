@@ -204,6 +204,26 @@ test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () =>
   expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
 })
 
+test('a wrong token is told what is wrong with it, and not that a session has expired', async () => {
+  const told = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization }
+    const answer = await backend.app.inject({ url: '/v1/session', headers })
+    return [answer.statusCode, answer.json<{ error: string }>().error]
+  }
+  expect(await told()).toEqual([401, expect.stringContaining('the request has none')])
+  for (const token of ['sy-api', 'SY-API-abc', 'a.b', 'ghp_0123456789', 'a b'])
+    expect(await told(`Bearer ${token}`)).toEqual([
+      401,
+      expect.stringContaining('neither an API token, which begins with sy-api-'),
+    ])
+  for (const token of ['sy-api-', `sy-api-${'a'.repeat(43)}`])
+    expect(await told(`Bearer ${token}`)).toEqual([
+      401,
+      expect.stringContaining('This API token is not valid'),
+    ])
+  expect(await told('Bearer a.b.c')).toEqual([401, 'Session expired. Please sign in again.'])
+})
+
 test('each request of a connection is authenticated by its own token', async () => {
   const other = await backend.signIn()
   const base = await listening()

@@ -9,6 +9,7 @@ import * as z from 'zod/mini'
 import { applyHeader, SetName } from '#contract/apply/applied.ts'
 import { Problem } from '#contract/errors.ts'
 import { mayLackSecondFactor, type Operation } from '#contract/operation.ts'
+import { apiTokenPrefix } from '#contract/people/api-tokens.ts'
 import { proofMinutes } from '#contract/people/profile.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -25,7 +26,17 @@ export type Authenticate = (
   request: { ip: string; requestId: string },
 ) => Promise<Authenticated>
 
-const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
+/** Says why a request without a token, or with what can't be one, isn't a session that ended. */
+const noToken = () =>
+  new Problem(
+    'session_expired',
+    'This call needs a token in the header Authorization: Bearer, and the request has none.',
+  )
+const notAToken = () =>
+  new Problem(
+    'session_expired',
+    `This token is not valid: it is neither an API token, which begins with ${apiTokenPrefix}, nor the access token of a session.`,
+  )
 
 /** RFC 6750 §2.1; the name of a scheme is not case-sensitive (RFC 9110 §11.1). */
 const scheme = 'bearer '
@@ -40,14 +51,16 @@ const lastOf = new WeakMap<Socket, { readonly authorization: string; readonly to
 function bearer({ headers: { authorization = '' }, socket }: FastifyRequest): string {
   const last = lastOf.get(socket)
   if (last?.authorization === authorization) return last.token
+  if (authorization === '') throw noToken()
   const token = authorization.slice(scheme.length)
   // One expression for all of this would count each character, on every request.
   if (
     token.length > longestToken ||
     !/^[A-Za-z0-9._-]+$/.test(token) ||
+    !(token.startsWith(apiTokenPrefix) || token.split('.', 4).length === 3) ||
     authorization.slice(0, scheme.length).toLowerCase() !== scheme
   )
-    throw expired()
+    throw notAToken()
   lastOf.set(socket, { authorization, token })
   return token
 }

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
+import { apiTokenOver } from '#contract/people/api-tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { limitsItself } from './load/sockets.ts'
@@ -55,7 +56,10 @@ export function streams(clock: Clock) {
       const { caller, source } = stream
       if (caller.kind === 'user') {
         if (ended.has(caller.sessionId))
-          throw new Problem('session_expired', 'Session expired. Please sign in again.')
+          throw new Problem(
+            'session_expired',
+            caller.isToken ? apiTokenOver : 'Session expired. Please sign in again.',
+          )
         if (
           count((other) => other.caller.kind === 'user' && other.caller.userId === caller.userId) >=
           mostOfOne

@@ -10,10 +10,10 @@ import type { AnswerWork } from './answers-thread.ts'
 import type { TextWork } from './texts-thread.ts'
 
 export type Work = TextWork & AnswerWork
-export type ThreadName = 'texts' | 'answers'
+export type ThreadName = 'texts' | 'slow' | 'answers'
 
 interface Job {
-  readonly thread: ThreadName
+  readonly thread: Exclude<ThreadName, 'slow'>
   /** Completes `Reading … took too long`. */
   readonly what: string
   /** Maximum bytes of all texts. */
@@ -87,6 +87,8 @@ interface Thread {
 }
 export const threads: { readonly [name in ThreadName]: Thread } = {
   texts: { memoryMiB: 256, idleMs: 600_000 },
+  /** For texts of owners whose last one took long (`reader.ts`). */
+  slow: { memoryMiB: 256, idleMs: 60_000 },
   answers: { memoryMiB: 128, idleMs: 60_000 },
 }
 

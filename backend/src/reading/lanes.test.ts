@@ -48,3 +48,12 @@ test('dropped items free their place in the queue', () => {
   line.drop(2)
   expect(all(line)).toEqual([3])
 })
+
+test('all items of an owner can be taken out of the queue', () => {
+  const line = lanes<string>({ most: 10, mostOfOne: 5 })
+  for (const item of ['a1', 'a2']) line.push(user('a'), item)
+  line.push(user('b'), 'b1')
+  expect(line.take(user('a'))).toEqual(['a1', 'a2'])
+  expect(line.take(user('c'))).toEqual([])
+  expect(all(line)).toEqual(['b1'])
+})

@@ -48,6 +48,12 @@ export function lanes<T>({ most, mostOfOne }: { most: number; mostOfOne: number 
       }
       return undefined
     },
+    /** Removes all items of an owner, and returns them. */
+    take({ name }: Owner): readonly T[] {
+      const items = waiting.get(name)?.items ?? []
+      waiting.delete(name)
+      return items
+    },
     /** Removes an item that nobody waits for any more. */
     drop(item: T): void {
       for (const [name, { items, isLimited }] of waiting) {

@@ -9,6 +9,7 @@ import { type Answered, type Asked, type Failure, ready } from './serve.ts'
 
 /** One piece of work, and who waits for it. */
 export interface Waiting {
+  readonly owner: Owner
   readonly asked: Asked
   /** Buffers that are moved to the thread instead of copied. */
   readonly moved: readonly ArrayBuffer[]
@@ -42,9 +43,18 @@ export interface LineOptions {
   readonly longestMs: number
   readonly most: number
   readonly mostOfOne: number
+  /** Is called after each piece of work with its processor time, in ms, before the next begins. */
+  readonly used: (owner: Owner, processorMs: number) => void
 }
 
-export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }: LineOptions) {
+export function line({
+  start: startWorker,
+  idleMs,
+  longestMs,
+  most,
+  mostOfOne,
+  used,
+}: LineOptions) {
   const queue = lanes<Waiting>({ most, mostOfOne })
   let current: Waiting | undefined
   let thread: { worker: Worker; isReady: boolean } | undefined
@@ -58,11 +68,14 @@ export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }:
     old?.removeAllListeners().on('error', () => undefined)
     void old?.terminate()
   }
-  const settle = (how: (waiting: Waiting) => void): void => {
+  const settle = (processorMs: number, how: (waiting: Waiting) => void): void => {
     const waiting = current
     current = undefined
     unwatch()
-    if (waiting) how(waiting)
+    if (waiting) {
+      used(waiting.owner, processorMs)
+      how(waiting)
+    }
     next()
   }
   const send = (): void => {
@@ -72,7 +85,7 @@ export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }:
     worker.postMessage(asked, moved)
     unwatch = watch(worker, { processorMs, wallMs: longestMs }, () => {
       end()
-      settle(({ reject }) => reject(tooLong(what)))
+      settle(processorMs, ({ reject }) => reject(tooLong(what)))
     })
   }
   const start = (): void => {
@@ -86,13 +99,14 @@ export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }:
         made.isReady = true
         return send()
       }
-      settle(({ resolve, reject }) =>
+      settle(message.processorMs, ({ resolve, reject }) =>
         message.ok ? resolve(message.answer) : reject(errorOf(message)),
       )
     })
     worker.on('error', (error) => {
       end()
-      settle(({ reject, what }) => reject(endOf(error, what)))
+      // It ended by its memory, which takes long to fill.
+      settle(Infinity, ({ reject, what }) => reject(endOf(error, what)))
     })
   }
   const next = (): void => {
@@ -109,10 +123,12 @@ export function line({ start: startWorker, idleMs, longestMs, most, mostOfOne }:
 
   return {
     /** @throws Problem `throttled` */
-    push(owner: Owner, waiting: Waiting): void {
-      queue.push(owner, waiting)
+    push(waiting: Waiting): void {
+      queue.push(waiting.owner, waiting)
       next()
     },
+    /** Removes the work of an owner that waits, and returns it. */
+    take: (owner: Owner): readonly Waiting[] => queue.take(owner),
     drop: (waiting: Waiting): void => queue.drop(waiting),
   }
 }

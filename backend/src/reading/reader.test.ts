@@ -133,3 +133,31 @@ test('a text whose caller has disconnected is not parsed', async () => {
   await expect(second).rejects.toThrow('The client went away')
   expect(await first).toEqual([])
 })
+
+test('a call of several texts waits behind at most one text that takes long, whoever wrote more of them', async () => {
+  const read = reader({ ...patient, mostOfOne: 8, slowMs: 5 })
+  const order: string[] = []
+  const long = () => read(person('flood'), 'check', lines(1_500), talosVersion)
+  const floods = Array.from({ length: 8 }, () => long().then(() => order.push('flood')))
+  for (let i = 0; i < 5; i++) {
+    await read(person('other'), 'check', lines(1), talosVersion)
+    order.push('other')
+  }
+  expect(order.indexOf('other')).toBeLessThanOrEqual(1)
+  // The first of them began before anybody knew that it takes long. The thread apart works on the
+  // others meanwhile, and must load its modules first.
+  expect(order.slice(0, 6).filter((one) => one === 'flood').length).toBeLessThanOrEqual(2)
+  await Promise.all(floods)
+  expect(order.filter((one) => one === 'flood')).toHaveLength(8)
+})
+
+test('a text whose time is over sends further texts of its user to the thread apart', async () => {
+  const read = reader({ processorMs: { check: 1, compose: 10_000 }, slowMs: 500 })
+  const refused = read(person('flood'), 'check', lines(2_300), talosVersion)
+  const waiting = Array.from({ length: 3 }, () =>
+    read(person('flood'), 'compose', base, [layer(lines(2))], { talosVersion }),
+  )
+  await expect(refused).rejects.toMatchObject({ code: 'unavailable' })
+  const answers = await Promise.all(waiting)
+  expect(answers.every(({ yaml }) => yaml.includes('net.core.a1'))).toBe(true)
+})

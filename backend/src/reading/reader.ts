@@ -1,7 +1,9 @@
 /**
  * Reads on worker threads what strangers wrote: users, machines, clusters, stores. A text may be
  * hostile, so each piece of work has limits (`jobs.ts`), and the main thread stays free for other
- * requests. Users are served in turn; a user with too many waiting texts is refused.
+ * requests. Users are served in turn; a user with too many waiting texts is refused. A user whose
+ * text has taken long waits at a thread apart for a minute, so that nobody else's call, which reads
+ * several texts one after another, waits for more than one such text.
  */
 import { Worker } from 'node:worker_threads'
 import { Problem } from '#contract/errors.ts'
@@ -29,12 +31,13 @@ export const within =
   (who, name, ...given) =>
     shortly(on, [name, given], () => read(who, name, ...given))
 
+/** Steelyard itself, which reads few texts at once. */
+const us: Owner = { name: 'ours', isLimited: false }
+
 function ownerOf({ caller, from }: For): Owner {
   if (from !== undefined) return { name: `from ${from}`, isLimited: false }
   if (caller.kind === 'user') return { name: `user ${caller.userId}`, isLimited: true }
-  return caller.kind === 'anonymous'
-    ? { name: `address ${caller.ip}`, isLimited: true }
-    : { name: 'ours', isLimited: false }
+  return caller.kind === 'anonymous' ? { name: `address ${caller.ip}`, isLimited: true } : us
 }
 
 /** Bytes of all texts in a value, roughly: the length of its strings. */
@@ -53,6 +56,7 @@ const starts: {
   }) => Worker
 } = {
   texts: (options) => new Worker(new URL('./texts-thread.ts', import.meta.url), options),
+  slow: (options) => new Worker(new URL('./texts-thread.ts', import.meta.url), options),
   answers: (options) => new Worker(new URL('./answers-thread.ts', import.meta.url), options),
 }
 
@@ -63,16 +67,36 @@ export interface ReaderOptions {
   readonly most?: number
   /** Waiting texts of one user. */
   readonly mostOfOne?: number
+  /** Processor time of a text that takes long, in ms. */
+  readonly slowMs?: number
 }
 
-export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions = {}): Reader {
+/** For how long an owner's texts wait apart after one of them took long, in ms. */
+const apartMs = 60_000
+
+export function reader({
+  processorMs,
+  most = 64,
+  mostOfOne = 8,
+  slowMs = 500,
+}: ReaderOptions = {}): Reader {
+  /** Until when an owner's texts wait apart, by `performance.now()`. */
+  const apart = new Map<string, number>()
+  const isApart = ({ name }: Owner): boolean => (apart.get(name) ?? 0) > performance.now()
+  const used = (owner: Owner, usedMs: number): void => {
+    const now = performance.now()
+    for (const [name, until] of apart) if (until <= now) apart.delete(name)
+    if (usedMs < slowMs || owner === us) return
+    apart.set(owner.name, now + apartMs)
+    for (const waiting of lines.texts.take(owner)) lines.slow.push(waiting)
+  }
   const lineOf = (name: ThreadName) => {
     const { memoryMiB, idleMs } = threads[name]
     const start = () =>
       starts[name]({ resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, name })
-    return line({ start, idleMs, longestMs, most, mostOfOne })
+    return line({ start, idleMs, longestMs, most, mostOfOne, used })
   }
-  const lines = { texts: lineOf('texts'), answers: lineOf('answers') }
+  const lines = { texts: lineOf('texts'), slow: lineOf('slow'), answers: lineOf('answers') }
 
   return (who, name, ...given) =>
     new Promise((resolve, reject) => {
@@ -84,12 +108,13 @@ export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions 
           'too_large',
           `Reading ${job.what}: it is longer than ${Math.round(job.bytes / 1024)} KiB`,
         )
-      const own = lines[job.thread]
+      const owner = ownerOf(who)
       const gone = (): void => {
-        own.drop(waiting)
+        for (const one of Object.values(lines)) one.drop(waiting)
         reject(signal!.reason)
       }
       const waiting: Waiting = {
+        owner,
         asked: { name, given },
         // A short buffer is a part of one that Node.js shares, so it's copied.
         moved: given.flatMap((one) =>
@@ -111,7 +136,7 @@ export function reader({ processorMs, most = 64, mostOfOne = 8 }: ReaderOptions 
           reject(error)
         },
       }
-      own.push(ownerOf(who), waiting)
+      lines[job.thread === 'texts' && isApart(owner) ? 'slow' : job.thread].push(waiting)
       signal?.addEventListener('abort', gone, { once: true })
     })
 }

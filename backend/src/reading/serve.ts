@@ -24,9 +24,11 @@ export type Failure =
     }
   | { readonly kind: 'refused' | 'failed'; readonly message: string }
 
-export type Answered =
+/** `processorMs`: what the work has used. */
+export type Answered = { readonly processorMs: number } & (
   | { readonly ok: true; readonly answer: unknown }
   | ({ readonly ok: false } & Failure)
+)
 
 function failureOf(error: unknown): Failure {
   if (error instanceof Problem)
@@ -51,11 +53,17 @@ function failureOf(error: unknown): Failure {
  */
 export function serve(act: (asked: never) => unknown): void {
   parentPort?.on('message', (asked) => {
+    const began = process.threadCpuUsage()
+    const processorMs = (): number => {
+      const { user, system } = process.threadCpuUsage(began)
+      return (user + system) / 1000
+    }
     let answered: Answered
     try {
-      answered = { ok: true, answer: act(asked as never) }
+      const answer = act(asked as never)
+      answered = { ok: true, answer, processorMs: processorMs() }
     } catch (error) {
-      answered = { ok: false, ...failureOf(error) }
+      answered = { ok: false, ...failureOf(error), processorMs: processorMs() }
     }
     parentPort!.postMessage(answered, [])
   })

@@ -11,7 +11,9 @@ import {
   type ApiToken,
   apiTokenCreate,
   apiTokenList,
+  apiTokenOver,
   apiTokenPattern,
+  apiTokenPrefix,
   apiTokenRevoke,
   mayHaveScopes,
   mostApiTokens,
@@ -26,7 +28,6 @@ import { hashOf, revokedChannel } from '../sessions/api.ts'
 import type { ApiTokens } from './api.ts'
 import * as store from './store.ts'
 
-const prefix = 'sy-api-'
 /** Channel for the ids of revoked tokens. */
 const channel = 'steelyard_api_token_revoked'
 /** A cached token is read again after this time, in case a notification was lost. */
@@ -134,7 +135,7 @@ export function apiTokens({
       { name, scopes, lifetime_days }: Input<typeof apiTokenCreate>['body'],
     ): Promise<Answer<typeof apiTokenCreate>> {
       demand(mayHaveScopes(caller.scopes, scopes), 'forbidden')
-      const token = `${prefix}${randomBytes(32).toString('base64url')}`
+      const token = `${apiTokenPrefix}${randomBytes(32).toString('base64url')}`
       const at = clock.now()
       try {
         return await inTransaction(db, async (tx) => {
@@ -197,18 +198,14 @@ export function apiTokens({
       )
     },
     removeOld: async () => void (await store.removeOld(db, new Date(clock.now() - expiredKeptMs))),
-    isToken: (text) => text.startsWith(prefix),
+    isToken: (text) => text.startsWith(apiTokenPrefix),
     async revokeAll(tx, caller, userId) {
       for (const row of await store.ofPerson(tx, userId))
         if (await store.remove(tx, row.id)) await recordRevocation(tx, caller, row)
     },
     async authenticate(text, { ip, requestId }) {
       const row = apiTokenPattern.test(text) ? await standing(text, ip) : undefined
-      if (!row)
-        throw new Problem(
-          'session_expired',
-          'This API token is not valid: it has expired or was revoked, or its user was disabled.',
-        )
+      if (!row) throw new Problem('session_expired', apiTokenOver)
       return {
         caller: {
           kind: 'user',

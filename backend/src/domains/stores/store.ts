@@ -27,6 +27,19 @@ export const named = (on: On, name: string): Promise<{ id: string } | undefined>
 /** At most two stores. */
 export const some = (on: On): Promise<StoreRow[]> =>
   on.selectFrom('store').selectAll().limit(2).execute()
+/** Another S3 store at the same place: endpoint, bucket and prefix. */
+export const atSamePlace = (
+  on: On,
+  { id, endpoint, bucket, prefix }: Pick<StoreRow, 'id' | 'endpoint' | 'bucket' | 'prefix'>,
+): Promise<{ name: string } | undefined> =>
+  on
+    .selectFrom('store')
+    .select('name')
+    .where('id', '<>', id)
+    .where('endpoint', '=', endpoint)
+    .where('bucket', '=', bucket)
+    .where(sql`rtrim(prefix, '/')`, '=', prefix.replace(/\/+$/, ''))
+    .executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<StoreRow | undefined> =>
   tx.selectFrom('store').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 

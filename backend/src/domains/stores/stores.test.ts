@@ -273,6 +273,32 @@ test('a bucket becomes a store; its secret is stored sealed and never returned, 
   expect(JSON.stringify(audit)).not.toContain(service.secret)
 })
 
+test('a place in a bucket is the store of one name only, also if two are added at once', async () => {
+  const body = s3Body(service, { name: 'place-one', prefix: 'place' })
+  const added = await Promise.all(
+    ['place-one', 'place-two'].map((name) => admin.call(storeCreate, { body: { ...body, name } })),
+  )
+  expect(added.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 422])
+  const refusal = added.find(({ status }) => status === 422)!
+  expect(refusal.problem!.fields).toEqual({
+    prefix: expect.stringContaining('has this place already') as string,
+  })
+  const { answer: made } = added.find(({ status }) => status === 201)!
+  const again = await admin.call(storeCreate, {
+    body: { ...body, name: 'place-three', prefix: 'place/' },
+  })
+  expect(again.status).toBe(422)
+  const { answer: other } = await admin.call(storeCreate, {
+    body: { ...body, name: 'place-four', prefix: 'place/in-it' },
+  })
+  const moved = await admin.call(storeUpdate, {
+    params: { id: other!.id },
+    body: { prefix: 'place' },
+  })
+  expect(moved.status).toBe(422)
+  for (const { id } of [made!, other!]) await admin.call(storeRemove, { params: { id } })
+})
+
 test('a name is used once, and a body of the wrong kind is refused with the field', async () => {
   const { problem } = await admin.call(storeCreate, { body: s3Body(service) })
   expect(problem).toMatchObject({ code: 'name_taken' })

@@ -22,7 +22,7 @@ import {
   storeUpdate,
 } from '#contract/storage/stores.ts'
 import { causeOf } from '../../causes/causes.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Db, inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -106,6 +106,21 @@ export function stores({
     return new Problem('name_taken', taken, { name: taken })
   }
 
+  /**
+   * Two stores at one place would count and remove each other's files. Two changes at once wait for
+   * each other.
+   * @throws Problem invalid
+   */
+  const demandOwnPlace = async (
+    on: Db | Tx,
+    row: Pick<store.StoreRow, 'id' | 'endpoint' | 'bucket' | 'prefix'>,
+  ): Promise<void> => {
+    const other = row.bucket === null ? undefined : await store.atSamePlace(on, row)
+    if (!other) return
+    const why = `The store ${other.name} has this place already: choose another bucket or prefix`
+    throw new Problem('invalid', why, { prefix: why })
+  }
+
   const note = async (id: string, problem: string | null): Promise<void> =>
     inTransaction(db, async (tx) => {
       const row = await store.lock(tx, id)
@@ -161,6 +176,7 @@ export function stores({
         const why = await whyNotAllowed(folder, config.storeFolders)
         if (why !== undefined) throw new Problem('invalid', why, { folder: why })
       }
+      if (!(await store.named(db, name))) await demandOwnPlace(db, row)
       let isClaimed = false
       try {
         if (folder !== null) {
@@ -170,6 +186,8 @@ export function stores({
         await tryOut(openWith(row, secret), signal)
         return await inTransaction(db, async (tx) => {
           await demandRoom(tx, 'store', storeLimit)
+          await lock(tx, 'places of stores')
+          if (!(await store.named(tx, name))) await demandOwnPlace(tx, row)
           const at = now()
           const secret_sealed =
             secret === undefined
@@ -227,6 +245,7 @@ export function stores({
       }
       try {
         if (isTested) {
+          await demandOwnPlace(db, changed)
           const opened = openWith(changed, secret ?? (await secretOf(db, read)))
           await tryOut(opened, signal)
           const newest =
@@ -234,7 +253,9 @@ export function stores({
           if (newest !== undefined) await demandFile(opened, newest, storePlace(changed), signal)
         }
         return await inTransaction(db, async (tx) => {
+          await lock(tx, 'places of stores')
           const before = existing(await store.lock(tx, id), 'store', ifMatch)
+          if (isTested) await demandOwnPlace(tx, changed)
           if (storePlace(changed) !== storePlace(before) && (await isBusy(tx, id)))
             throw new Problem(
               'store_in_use',

@@ -219,7 +219,9 @@ test.each([
     'name,cidr,datacenter,owner',
     [`1 -: There is no column "owner". Columns are ${csvColumns.join(', ')}`],
   ],
-  ['name,cidr,datacenter,', [`1 -: There is no column "". Columns are ${csvColumns.join(', ')}`]],
+  ['name,cidr,datacenter,\na,10.0.0.0/24,x,mine', ['1 -: Column 4 has no title']],
+  ['name,,cidr,datacenter', ['1 -: Column 2 has no title']],
+  ['name,cidr,datacenter, ,', []],
   ['"name,cidr', ['1 -: A quote is not closed']],
   ['\n\n', ['1 -: The file is empty']],
 ])('the header %j is refused', async (header, wrong) =>
