@@ -20,11 +20,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     cases:
       /^(BondConfig\/(arpIpTargets|nsIp6Targets|failOverMac)|KubeSpanConfig\/filters\.excludeAdvertisedNetworks|KubeSpanEndpointsConfig\/extraAnnouncedEndpoints|(PCIDriverRebindConfig|TrustedRootsConfig)\/name|ResolverConfig\/nameservers|TCPProbeConfig\/endpoint|TrustedRootsConfig\/certificates|KubeAPIServerConfig\/apiPort|main\/machine\.network\.nameservers|main\/cluster\.(apiServer|controllerManager|scheduler)\.image|main\/cluster\.controlPlane\.(endpoint|localAPIServerPort)|main\/cluster\.network\.(podSubnets|serviceSubnets)|main\/machine\.(features\.hostDNS\.forwardKubeDNSToHost|features\.kubePrism\.port|files|kubelet\.clusterDNS|kubelet\.image))=|^HostnameConfig\/auto="off"|^policy: a subnet too long$|^worker: a kubelet that is too new$/,
   },
-  { title: 'Encryption without keys is refused', cases: /^\w*VolumeConfig\/encryption/ },
+  {
+    title: 'Encryption without keys is refused',
+    cases: /^\w*VolumeConfig\/encryption|^seeded \d+: VolumeConfig /,
+  },
   {
     title: 'A patch keeps what it does not name',
     cases:
-      /^((User|Raw|Swap|Existing)VolumeConfig|RAIDArrayConfig|LVMVolumeGroupConfig)\/(provisioning|discovery).* after itself$|^UnattendedInstallConfig\/|^main\/(machine|cluster\.etcd)\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)/,
+      /^((User|Raw|Swap|Existing)VolumeConfig|RAIDArrayConfig|LVMVolumeGroupConfig)\/(provisioning|discovery).* after itself$|^UnattendedInstallConfig\/|^main\/(machine|cluster\.etcd)\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)|^seeded \d+: ((Swap|User|Raw|Existing|External)VolumeConfig|LinkAliasConfig|LVMVolumeGroupConfig|OOMConfig|RAIDArrayConfig|UnattendedInstallConfig) (merged|in one patch|deleted in part)$/,
   },
   {
     title: 'An empty value counts as left out',
@@ -34,7 +37,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'URLs are replaced whole',
     cases:
-      /^logs: |^KubeClusterConfig\/endpoint=|^KubeServiceAccountConfig\/issuer\.issuerURL=|^(HTTPProbeConfig|KubeExternalManifestConfig)\/url=.* after itself$|^DiscoveryServiceConfig\/endpoint=.* after itself$/,
+      /^logs: |^KubeClusterConfig\/endpoint=|^KubeServiceAccountConfig\/issuer\.issuerURL=|^(HTTPProbeConfig|KubeExternalManifestConfig)\/url=.* after itself$|^DiscoveryServiceConfig\/endpoint=.* after itself$|^seeded \d+: (KubeClusterConfig|KubeServiceAccountConfig|SideroLinkConfig|KubeExternalManifestConfig) (merged|in one patch)$/,
   },
   {
     title: 'Routing rules and disk sizes can be patched',
@@ -50,18 +53,15 @@ export const knownDifferences: readonly KnownDifference[] = [
     title: 'Two equal device selectors are one interface',
     cases: /^interfaces: a physical selector twice$/,
   },
-  {
-    title: 'Deletions of a patch come first',
-    cases: /^volumes: a volume merged and deleted in one patch$/,
-  },
   { title: 'A file that begins with white space is quoted', cases: /^worker: a file / },
   {
-    title: 'A deletion of what is not there is refused',
-    cases: /: a document that is not there is deleted$/,
+    title: 'A deletion of a part of what is not there adds nothing',
+    cases:
+      /: a delete inside a document that is not there$|^seeded \d+: \w+ deleted in part unseen$/,
   },
   {
-    title: 'A patch has each document once',
-    cases: /: two documents of one name$/,
+    title: 'A wrong value that is deleted is not read',
+    cases: /^seeded \d+: \w+ (deleted|made anew)/,
   },
   { title: 'A JSON patch is refused', cases: /^worker: a JSON patch$/ },
   {
@@ -71,7 +71,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     title: 'Empty lists, false flags and arguments may be written otherwise',
     cases:
-      /[./]extraArgs=|\.machinedAccess=false|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]( beside documents)?$|^policy: arguments that are (empty|null)$/,
+      /[./]extraArgs=|\.machinedAccess=false|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]( beside documents)?$|^seeded \d+: Kube(Scheduler|ControllerManager|APIServer|Proxy|let)Config |^policy: arguments that are (empty|null)$/,
   },
 ]
 

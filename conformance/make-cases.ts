@@ -9,6 +9,7 @@ import type { Shape } from '#talos/config/model/shape.ts'
 import { readSecrets } from '#talos/secrets/bundle.ts'
 import { isSince } from '#talos/versions.ts'
 import { bases, knownPatches, secretsYaml } from './known-patches.ts'
+import { seededPatches } from './seeded-patches.ts'
 import type { Cases, GenerateCase, PatchCase } from './compare.ts'
 
 const secrets = readSecrets(secretsYaml)
@@ -204,6 +205,6 @@ export function allCases(): Cases {
     secrets: secretsYaml,
     generate: generations(),
     bases,
-    patches: [...knownPatches(), ...modelPatches()],
+    patches: [...knownPatches(), ...modelPatches(), ...seededPatches(required)],
   }
 }

@@ -120,14 +120,20 @@ function strip(
 /**
  * Applies deletions to a configuration. Changes `documents`. Throws ConfigError if there is nothing
  * to delete.
+ * @param ignoreMissing whether a deletion from a document that isn't there changes nothing
  */
-export function applyDeletions(documents: ConfigDocument[], deletions: readonly Deletion[]): void {
+export function applyDeletions(
+  documents: ConfigDocument[],
+  deletions: readonly Deletion[],
+  ignoreMissing: boolean,
+): void {
   for (const { document, path, element, place } of deletions) {
     const id = documentId(document)
     const target = documents.find((d) => documentId(d) === id)
     const fail = (message: string) => {
       throw new ConfigError([problemAt(place, message, path.join('.'))])
     }
+    if (target === undefined && ignoreMissing) continue
     if (target === undefined) return fail(`There is no ${id} to delete from`)
     if (path.length === 0) {
       if (document.shape.kind === '') return fail('The machine’s main document can’t be deleted')

@@ -24,16 +24,32 @@ describe('documents', () => {
     ).toEqual([{ version: 'v1alpha1', debug: true, machine: { type: 'worker', token: 'b' } }])
   })
 
-  test('a patch that contains the same document twice is refused', () => {
+  test('Test that a document twice in a patch is refused before 1.14, and then merged twice', () => {
+    const patch = (talosVersion: string, body: string) =>
+      mergePatches(main('{}'), [{ name: 'layer-0', body }], { talosVersion }).yaml
     const twice =
-      'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\n'
-    expect(problems(() => merged(main('{}'), twice))).toEqual({
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: a\nup: true\n'
+    expect(problems(() => patch('1.13', twice))).toEqual({
       layer: 'layer-0',
       problems: [{ message: 'LinkConfig a is there twice', line: 5, column: 1 }],
     })
-    expect(
-      problems(() => merged(main('{}'), 'machine: {token: a}\n---\nmachine: {token: b}')).problems,
-    ).toHaveLength(1)
+    expect(patch('1.14', twice).match(/kind: LinkConfig\nname: a\nup: true/g)).toHaveLength(1)
+    const tokens = 'machine: {token: a}\n---\nmachine: {token: b}'
+    expect(problems(() => patch('1.13', tokens)).problems).toHaveLength(1)
+    expect(patch('1.14', tokens)).toContain('token: b')
+  })
+
+  test('Test that rules for images of one name are both kept if one patch has them', () => {
+    const rules = (...skips: readonly string[]) =>
+      `apiVersion: v1alpha1\nkind: ImageVerificationConfig\nrules:\n${skips.map((skip) => `  - {image: a/*, skip: ${skip}}\n`).join('')}`
+    const texts = (...bodies: readonly string[]) =>
+      mergePatches(
+        main('{}'),
+        bodies.map((body, i) => ({ name: `layer-${i}`, body })),
+      ).yaml.match(/skip: \w+/g)
+    expect(texts(rules('true', 'false'))).toEqual(['skip: true', 'skip: false'])
+    expect(texts(rules('true'), rules('false'))).toEqual(['skip: false'])
+    expect(texts(rules('true', 'true'), rules('false'))).toEqual(['skip: true', 'skip: false'])
   })
 
   test('documents that exclude each other are refused', () => {
@@ -302,7 +318,6 @@ describe('$patch: delete', () => {
       'machine: {network: {hostname: {$patch: delete}}}',
       'machine: {nodeLabels: {z: {$patch: delete}}}',
       'cluster: {apiServer: {admissionControl: [{name: Nope, $patch: delete}]}}',
-      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno9\n$patch: delete\n',
     ]) {
       expect({
         patch,
@@ -311,6 +326,18 @@ describe('$patch: delete', () => {
         patch,
         problems: [{ message: expect.stringMatching(/^There is no /) as string }],
       })
+    }
+  })
+
+  test('Test that a deletion of a missing document is refused before 1.14, and then ignored', () => {
+    for (const deletion of ['$patch: delete', 'mtu: {$patch: delete}']) {
+      const body = `apiVersion: v1alpha1\nkind: LinkConfig\nname: eno9\n${deletion}\n`
+      const patch = (talosVersion: string) =>
+        mergePatches(main('{}'), [{ name: 'layer-0', body }], { talosVersion }).yaml
+      expect(problems(() => patch('1.13')).problems).toMatchObject([
+        { message: 'There is no LinkConfig eno9 to delete from' },
+      ])
+      expect(patch('1.14')).not.toContain('LinkConfig')
     }
   })
 

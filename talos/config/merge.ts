@@ -27,6 +27,7 @@ import {
   type Place,
   placedBy,
   type ScalarNode,
+  textAt,
   type TreeNode,
 } from './tree.ts'
 import type { ListShape, Shape } from './model/shape.ts'
@@ -82,20 +83,23 @@ function applyLayer(
   roots: readonly MapNode[],
   version: Version,
 ): void {
-  const parts = roots.map((root) => takeDeletions(root, {}))
-  const { documents: patches, problems } = decodeDocuments(
-    parts.flatMap(({ rest }) => (rest === undefined ? [] : [rest])),
-    {},
-  )
-  const all: ConfigProblem[] = [...problems, ...duplicates(patches)]
-  if (all.length > 0) throw new ConfigError(all)
+  const since114 = isSince(version, '1.14')
+  const parts = roots.map((root) => {
+    const { deletions, rest } = takeDeletions(root, {})
+    return { deletions, ...decodeDocuments(rest === undefined ? [] : [rest], {}) }
+  })
+  const problems: ConfigProblem[] = parts.flatMap((part) => part.problems)
+  // Since 1.14 documents of one name are merged one after another.
+  if (!since114) problems.push(...duplicates(parts.flatMap((part) => part.documents)))
+  if (problems.length > 0) throw new ConfigError(problems)
   // Documents in order, and in each document deletions first, so that one document can delete a
-  // value and add it again.
-  applyDeletions(
-    documents,
-    parts.flatMap(({ deletions }) => deletions),
-  )
-  mergeDocuments(documents, patches, version)
+  // value and add it again (Talos `configloader/internal/decoder/decoder.go`). Since 1.14 a
+  // deletion from a document that isn't there is ignored, so that a patch for control planes and
+  // workers can name a document that only control planes have (`configpatcher/strategic.go`).
+  for (const part of parts) {
+    applyDeletions(documents, part.deletions, since114)
+    mergeDocuments(documents, part.documents, version)
+  }
   const conflicts = duplicates(documents)
   if (conflicts.length > 0) throw new ConfigError(conflicts)
 }
@@ -188,6 +192,7 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, context: C
   if (shape.merge === undefined)
     return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   const { by, whole } = shape.merge
+  if (whole === true) return replaceElements(by[0]!, left, right)
   const items = [...left.items]
   right.items.forEach((item, i) => {
     // An element is identified by the first of these keys that it has. An element with none of
@@ -201,12 +206,25 @@ function mergeList(shape: ListShape, left: ListNode, right: ListNode, context: C
             (other) => !isNull(at(other, key!)) && fingerprint(at(other, key!)!) === wanted,
           )
     if (found < 0) items.push(clone(item))
-    else
-      items[found] =
-        whole === true
-          ? clone(item)
-          : merge(shape.of, items[found], item, below(context, String(i)))
+    else items[found] = merge(shape.of, items[found], item, below(context, String(i)))
   })
+  return { ...left, items }
+}
+
+/**
+ * Each element of `right` replaces the last one of `left` with the same value of the key, or is
+ * appended. Two elements of `right` with the same value are both kept, as Talos does it
+ * (`config/types/security/image_verification.go`).
+ */
+function replaceElements(key: string, left: ListNode, right: ListNode): ListNode {
+  const valueOf = (item: TreeNode): string => textAt(item, key) ?? ''
+  const known = new Map(left.items.map((item, i) => [valueOf(item), i]))
+  const items = [...left.items]
+  for (const item of right.items) {
+    const at = known.get(valueOf(item))
+    if (at === undefined) items.push(clone(item))
+    else items[at] = clone(item)
+  }
   return { ...left, items }
 }
 

@@ -90,6 +90,12 @@ function systemVolume(report: Report, name: string): void {
 }
 
 const dhcp: Check = (report) => {
+  form(
+    report,
+    ['duidRaw'],
+    (t) => /^([0-9a-f]{2})*$/i.test(t.replaceAll(':', '')),
+    'hexadecimal bytes, such as 00:01:1a',
+  )
   const duid = report.text('clientIdentifier') === 'duid'
   if (report.has('duidRaw') && !duid)
     report.error(['duidRaw'], 'duidRaw goes with clientIdentifier: duid')

@@ -199,16 +199,7 @@ export const networkDocuments: Documents = {
       }),
       channels: t.object({ rx: count(), tx: count(), other: count(), combined: count() }),
       wakeOnLan: t.list(
-        t.choice([
-          'phy',
-          'unicast',
-          'multicast',
-          'broadcast',
-          'arp',
-          'magic',
-          'magicsecure',
-          'filter',
-        ]),
+        t.choice(['phy', 'unicast', 'multicast', 'broadcast', 'magic', 'magicsecure', 'filter']),
       ),
     },
   },
