@@ -21,6 +21,7 @@ const ErrorAnswer = z.strictObject({
   related: z.optional(
     z.strictObject({ kind: z.enum(relatedKinds), id: z.uuid(), name: z.string() }),
   ),
+  for_now: z.optional(z.literal(true)),
   request_id: z.uuid(),
 })
 
