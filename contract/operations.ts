@@ -66,7 +66,19 @@ const machineKind = (kind: MachineCommand) => {
     command: (s: Named) => `Tell ${s.name} to ${title.charAt(0).toLowerCase()}${title.slice(1)}`,
     [until]: commandEnds[until],
   }
-  return { ...onServer, title, steps, audit, event, command: `server ${verb}` }
+  return {
+    ...onServer,
+    title,
+    /**
+     * `waits`: nobody watches it, so that it waits for a server that doesn't answer. What a person
+     * sends alone ends then, because it would surprise people later.
+     */
+    arguments: z.object({ waits: z._default(z.boolean(), false) }),
+    steps,
+    audit,
+    event,
+    command: `server ${verb}`,
+  }
 }
 const machineKinds = Object.fromEntries(
   machineCommandKinds.map((kind) => [kind, machineKind(kind)]),

@@ -68,6 +68,13 @@ export const waitLimits = {
 export const waitLimitText = (limitMs: number): string =>
   limitMs % 3_600_000 === 0 ? `${limitMs / 3_600_000} h` : `${Math.round(limitMs / 60_000)} min`
 
+/** What is waited for, and the limit of the wait: "Waits, at most until 14:06 UTC: …". */
+export const waitingText = (until: Date, reason: string): string =>
+  `Waits, at most until ${until.toISOString().slice(11, 16)} UTC: ${reason}`
+/** Why work ended after the limit of its wait. */
+export const waitedText = (limitMs: number, reason: string): string =>
+  `${reason.replace(/\.$/, '')}. Waited ${waitLimitText(limitMs)} for that`
+
 /**
  * The largest number of objects of a kind. No honest use reaches it: it keeps a list, and what is
  * computed over it, from growing without end.

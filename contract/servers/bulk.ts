@@ -8,7 +8,7 @@ import { ClusterRole } from '../clusters/clusters.ts'
 import { CcPrice, CcTerms } from '../marketplace/cc-terms.ts'
 import { operation, type Words } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { no, type Verdict, yes } from '../rule.ts'
+import { no, type Verdict, waitLimits, waitLimitText, yes } from '../rule.ts'
 import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
 import { bulkActKinds, bulkActs, type BulkActKind } from './bulk-acts.ts'
@@ -139,8 +139,7 @@ export const plannedItems = ({ items }: Pick<BulkPlan, 'items'>): z.infer<typeof
   )
 
 export const serverBulk = operation('serverBulk', 'POST /v1/nodes/bulk', 'servers:write', {
-  summary:
-    'Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server. An upgrade also needs clusters:write, a commit marketplace:write.',
+  summary: `Carry out a planned act on many servers: one operation with a result per server. The servers of a cluster follow each other, and a refusal stops no other server. A silent or busy server is waited for, for at most ${waitLimitText(waitLimits.bulk)}. An upgrade also needs clusters:write, a commit marketplace:write.`,
   body: z.strictObject({
     act: BulkAct,
     items: z.array(BulkOf).check(

@@ -13,7 +13,7 @@ import { operation, type Words } from '../operation.ts'
 import { begun, hasEnded, operationStatuses } from '../operations.ts'
 import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
-import { forNow, no, type Verdict, yes } from '../rule.ts'
+import { forNow, no, type Verdict, waitLimits, waitLimitText, yes } from '../rule.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { count, counted, someOf } from '../words.ts'
 
@@ -272,8 +272,7 @@ export const sharedPatchRollOut = operation(
   'POST /v1/patches/{id}/roll-out',
   'servers:write',
   {
-    summary:
-      'Give a shared patch to the servers that are behind: the canary first, then one server after another, cluster by cluster. Stops at the first refusal.',
+    summary: `Give a shared patch to the servers that are behind: the canary first, then one server after another, cluster by cluster. Stops at the first refusal by a rule, and waits for a silent server for at most ${waitLimitText(waitLimits.rollOut)}.`,
     body: z.strictObject({
       /** Only these servers. Default: all that are behind. */
       node_ids: z.optional(

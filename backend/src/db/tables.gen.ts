@@ -632,6 +632,12 @@ export interface Tables {
     in_window: Generated<boolean>
     traceparent: string | null
   }
+  operation_delay: {
+    operation_id: string
+    step: string
+    since: Date
+    reason: string
+  }
   operation_step: {
     operation_id: string
     key: string

@@ -10,6 +10,7 @@ import { ConfirmedLoss, ServerLoss } from '../../servers/losses.ts'
 import { begun, type OperationKind } from '../../operations.ts'
 import { time } from '../../page.ts'
 import { hasPatches } from '../../patches.ts'
+import { waitLimits, waitLimitText } from '../../rule.ts'
 import { Check, Cluster } from '../clusters.ts'
 import { Grow, Replace, Role, Shrink } from './members.ts'
 import { Configure } from './configure.ts'
@@ -214,7 +215,7 @@ export const words: Words = {
     'clusterChange.role': ofChange.role,
     'clusterPlan.servers': ofChange.servers,
     'clusterChange.servers': ofChange.servers,
-    start: 'When the change begins. Default: at once.',
+    start: `When the change begins. Default: at once. What is only silent, busy or not ready by then is waited for: until the maintenance window closes, or without one for at most ${waitLimitText(waitLimits.scheduled)}.`,
     what: 'What to rotate. Talos cannot replace `service_account`, `encryption_keys` and `etcd_ca`; the plan says why.',
     window: 'The maintenance window; null removes it.',
     'clusterChange.seen':

@@ -19,7 +19,8 @@ import type { StatusChange, StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
-import { clustersAtOnce, type Item, lanesNow, notBegun, NotNow, type Turn } from './turn.ts'
+import { inTurn, isDelayed } from './delaying.ts'
+import { clustersAtOnce, type Item, lanesNow, NotNow, type Turn } from './turn.ts'
 import { upgrading } from './upgrading.ts'
 
 export const bulkQueue = 'server-bulk'
@@ -28,14 +29,19 @@ export const bulkQueue = 'server-bulk'
 const lookMs = 1_000
 /** The same while clusters wait for their maintenance windows. */
 const sleepMs = 15_000
+/** The same while servers are waited for that are refused only for now. */
+const delayedMs = 5_000
 /** Number of servers that a run begins in one cluster, or outside of clusters, before it ends. */
 const mostPerRun = 50
 
 const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
   status === 'done' || status === 'failed' || status === 'skipped'
 
-/** `half`: it was left half way, so the other servers of its cluster aren't touched. */
-type Result = 'begun' | 'waits' | 'over' | 'half'
+/**
+ * `half`: it was left half way, so the other servers of its cluster aren't touched. `delayed`: it is
+ * refused only for now, and is looked at again; meanwhile the others are begun.
+ */
+type Result = 'begun' | 'waits' | 'over' | 'half' | 'delayed'
 
 export function bulkReconciler(parts: BulkParts): Reconciler {
   const { db, operations, acts, clusters, ccs } = parts
@@ -115,8 +121,7 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       if (turn.job.signal.aborted) throw error
       if (error instanceof NotNow) return 'waits'
       if (!(error instanceof Problem || error instanceof TalosError)) throw error
-      await setStep(turn, item, notBegun(error))
-      return 'over'
+      return (await isDelayed(parts, turn, [item], error)) ? 'delayed' : 'over'
     }
   }
 
@@ -158,9 +163,10 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
   const advance = async (
     turn: Turn,
     lane: readonly Item[],
-  ): Promise<'over' | 'again' | 'waits'> => {
+  ): Promise<'over' | 'again' | 'waits' | 'delayed'> => {
     const { job, operation } = turn
-    for (const [i, item] of lane.slice(0, mostPerRun).entries()) {
+    let isAnyDelayed = false
+    for (const [i, item] of inTurn(turn, lane).slice(0, mostPerRun).entries()) {
       let result =
         item.begun_id === null
           ? await tryBegin(turn, item)
@@ -172,10 +178,13 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
         result = await follow(turn, item, begun!)
       }
       if (result === 'waits') return 'waits'
+      isAnyDelayed ||= result === 'delayed'
       // After a cancel the others are not begun because of the cancel, whatever the first reached.
       if (result === 'half' && item.cluster_id !== null && !turn.isCancelled) {
         const reason = `Not begun, because the cluster has to recover first: ${item.name} was left half way`
-        const others = lane.slice(i + 1).filter((one) => one.begun_id === null)
+        const others = inTurn(turn, lane)
+          .slice(i + 1)
+          .filter((one) => one.begun_id === null)
         await job.fence.write((tx) =>
           operations.steps(
             tx,
@@ -190,6 +199,7 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
         return 'again'
       }
     }
+    if (isAnyDelayed) return 'delayed'
     return lane.length > mostPerRun ? 'again' : 'over'
   }
 
@@ -243,6 +253,7 @@ export function bulkReconciler(parts: BulkParts): Reconciler {
       )
       if (results.includes('again')) return { againMs: 0 }
       if (results.includes('waits')) return { againMs: lookMs }
+      if (results.includes('delayed')) return { againMs: delayedMs }
       if (results.includes('sleeps')) return { againMs: sleepMs }
       if (lanes.length > clustersAtOnce) return { againMs: 0 }
       await finish(turn)

@@ -77,7 +77,10 @@ test('a cluster whose plan has no turn is not refused: the whole act is to be pl
   expect(asked.length).toBeLessThan(8)
   const refusal = new Problem('cluster_not_ready', 'Not ready')
   const found = await outlooks(parts(refusal), act, around, signal)
-  expect([...found.values()].map((one) => one.refusal)).toEqual(Array(8).fill('Not ready'))
+  const kept = { ok: false, reason: 'Not ready', kind: 'for_now' }
+  expect([...found.values()].map((one) => one.refusal)).toEqual(
+    Array.from({ length: 8 }, () => kept),
+  )
 })
 
 test('a cluster of which only some servers are chosen is refused with the names of the others', async () => {

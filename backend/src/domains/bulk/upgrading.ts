@@ -6,13 +6,23 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
-import { all, no, type Verdict, yes } from '#contract/rule.ts'
+import {
+  all,
+  firstFailed,
+  forNow,
+  no,
+  type Refusal,
+  refusalBy,
+  type Verdict,
+  yes,
+} from '#contract/rule.ts'
 import { type BulkAct, bulkStep } from '#contract/servers/bulk.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { someOf } from '#contract/words.ts'
 import type { StepChange } from '../operations/api.ts'
 import type { Also } from '../servers/api.ts'
-import { type Item, notBegun, NotNow, type Turn } from './turn.ts'
+import { isDelayed } from './delaying.ts'
+import { type Item, NotNow, type Turn } from './turn.ts'
 import type { BulkParts } from './parts.ts'
 import * as store from './store.ts'
 
@@ -24,7 +34,7 @@ const asksAtOnce = 4
 /** What a cluster's own upgrade would do. */
 export interface Outlook {
   /** Why the cluster refuses; null if it doesn't. */
-  readonly refusal: string | null
+  readonly refusal: Refusal | null
   /** The servers that are upgraded, names by id. Empty if the cluster refuses. */
   readonly upgraded: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
@@ -81,16 +91,16 @@ async function outlookOf(
   { id, name, maintenance_window: window = null, operation_id }: Cluster,
   signal: AbortSignal,
 ): Promise<Outlook> {
-  const refused = (refusal: string): Outlook => ({ refusal, upgraded: new Map(), warnings: [] })
+  const refused = (refusal: Refusal): Outlook => ({ refusal, upgraded: new Map(), warnings: [] })
   if (act.in_window && window === null)
-    return refused(`${name} has no maintenance window: set one first`)
+    return refused(no(`${name} has no maintenance window: set one first`))
   try {
     const busy = operation_id === null ? undefined : await operations.read(db, operation_id)
     if (busy && !hasEnded(busy) && !act.in_window)
-      return refused(`${operationTitle(busy)} has not ended: wait until it has`)
+      return refused(forNow(`${operationTitle(busy)} has not ended: wait until it has`))
     const { checks, groups, warnings } = await clusters.plan(id, changeOf(act), signal)
-    const failed = checks.find((one) => !one.ok)
-    if (failed) return refused(failed.message)
+    const failed = firstFailed(checks)
+    if (failed) return refused(refusalBy(failed))
     return {
       refusal: null,
       upgraded: new Map(
@@ -103,7 +113,7 @@ async function outlookOf(
   } catch (error) {
     // What is to be tried again, such as a plan that had no turn, is no refusal of the cluster.
     if (error instanceof Problem && error.retryAfterSeconds === undefined)
-      return refused(error.message)
+      return refused({ ok: false, reason: error.message, kind: error.kind })
     throw error
   }
 }
@@ -119,7 +129,7 @@ export function canUpgrade(
   if (server.status === 'deleted') return no('The server was removed')
   if (cluster === null || outlook === undefined)
     return no('It is in no cluster: a server gets the Talos version of the cluster that it joins')
-  if (outlook.refusal !== null) return no(outlook.refusal)
+  if (outlook.refusal !== null) return outlook.refusal
   const missing = [...outlook.upgraded].flatMap(([id, name]) => (chosen.has(id) ? [] : [name]))
   return all(
     outlook.upgraded.has(server.id)
@@ -136,8 +146,23 @@ export function canUpgrade(
 /** Whether a step of the upgrade restarts a server. */
 const restarts = ({ key }: Pick<Step, 'key'>): boolean => key.startsWith('upgrade/')
 
+/** What the servers of an upgrade have reached that has no steps yet. Pure. */
+function unplanned(upgrade: Operation): StepChange | null {
+  const { reason } = upgrade
+  if (!hasEnded(upgrade)) return reason === null ? null : { status: 'waiting', reason }
+  return {
+    status: 'skipped',
+    reason:
+      upgrade.status === 'failed'
+        ? `The upgrade of its cluster stopped: ${reason}`
+        : (reason ?? 'Cancelled'),
+  }
+}
+
 /** What a server of the act has reached in the upgrade of its cluster. Pure. */
 export function reached(upgrade: Operation, serverId: string): StepChange | null {
+  // One that has not begun has no steps yet if its plan could not be made.
+  if (upgrade.steps.length === 0 && upgrade.status !== 'done') return unplanned(upgrade)
   const own = upgrade.steps.filter((s) => s.node_id === serverId)
   const open = own.some((s) => ['todo', 'running', 'waiting'].includes(s.status))
   const failed = own.find((s) => s.status === 'failed')
@@ -162,7 +187,8 @@ export function reached(upgrade: Operation, serverId: string): StepChange | null
  * Begins the upgrade of a cluster, and copies what its servers have reached. `sleeps`: it says that
  * it waits for a maintenance window.
  */
-export function upgrading({ db, operations, clusters }: BulkParts) {
+export function upgrading(parts: BulkParts) {
+  const { db, operations, clusters } = parts
   /** The same for every server. */
   const setAll = (
     { job, operation, act }: Turn,
@@ -181,7 +207,7 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
   const begin = async (
     turn: Turn,
     lane: readonly Item[],
-  ): Promise<{ id: string } | 'over' | 'waits'> => {
+  ): Promise<{ id: string } | 'over' | 'waits' | 'delayed'> => {
     const { job, operation, caller, act } = turn
     if (turn.isCancelled) {
       await setAll(turn, lane, { status: 'skipped', reason: 'Cancelled' })
@@ -215,16 +241,18 @@ export function upgrading({ db, operations, clusters }: BulkParts) {
       if (!(error instanceof Problem)) throw error
       // Too many plans at once: it is planned again with the next look.
       if (error.retryAfterSeconds !== undefined) return 'waits'
-      await setAll(turn, lane, notBegun(error))
-      return 'over'
+      return (await isDelayed(parts, turn, lane, error)) ? 'delayed' : 'over'
     }
   }
 
-  return async (turn: Turn, lane: readonly Item[]): Promise<'over' | 'waits' | 'sleeps'> => {
+  return async (
+    turn: Turn,
+    lane: readonly Item[],
+  ): Promise<'over' | 'waits' | 'sleeps' | 'delayed'> => {
     const { job, operation, act } = turn
     const known = lane.find((one) => one.begun_id !== null)?.begun_id
     const begun = known == null ? await begin(turn, lane) : { id: known }
-    if (begun === 'over' || begun === 'waits') return begun
+    if (typeof begun === 'string') return begun
     const upgrade = await operations.read(db, begun.id)
     if (!upgrade) {
       await setAll(turn, lane, { status: 'failed', reason: 'Its operation is gone' })

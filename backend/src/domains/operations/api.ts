@@ -14,7 +14,7 @@ import type { Scope } from '#contract/permissions.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { ChosenDisks } from '#contract/servers/disks.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Work } from '../../engine/engine.ts'
+import type { Job, Work } from '../../engine/engine.ts'
 import type { HoldOwner } from '../../engine/holds.ts'
 import type { Caller, SystemCaller, UserCaller } from '../../http/caller.ts'
 import type { Change } from '../../record.ts'
@@ -77,6 +77,22 @@ export interface Wipes {
   readonly chosen: readonly ChosenDisks[]
   /** Records the confirmations in the transaction of the retry. */
   readonly agree: (tx: Tx) => Promise<void>
+}
+
+/** What an operation or a step waits for that may end by itself, and since when. */
+export interface Delay {
+  readonly since: Date
+  readonly reason: string
+}
+/** Whether such a wait is over, and the sentence that says so, or what is waited for and how long. */
+export interface Patience {
+  readonly isOver: boolean
+  readonly sentence: string
+}
+/** An operation that has not begun, or one of its steps. */
+export interface Delayed {
+  readonly operationId: string
+  readonly step?: string
 }
 
 export interface RetryGuard {
@@ -179,6 +195,20 @@ export interface Operations {
   readonly cancelIn: (tx: Tx, id: string) => Promise<void>
   /** Sets what an operation that has not begun waits for, as its reason. */
   readonly note: (tx: Tx, id: string, reason: string) => Promise<void>
+  readonly delay: (on: On, operationId: string, step: string) => Promise<Delay | undefined>
+  /** Judges a wait for what is refused only for now. `limitMs`: one of `waitLimits`. */
+  readonly patience: (
+    job: Pick<Job, 'now' | 'elapsedMs' | 'upMs'>,
+    of: Delayed,
+    wait: { readonly reason: string; readonly limitMs: number },
+  ) => Promise<Patience>
+  /** Stores such a wait. `since` counts only in the first call. */
+  readonly delayed: (tx: Tx, of: Delayed, delay: Delay) => Promise<void>
+  /**
+   * Ends such waits; without `steps` all of the operation. A step that goes on or ends does so by
+   * itself.
+   */
+  readonly undelay: (tx: Tx, operationId: string, steps?: readonly string[]) => Promise<void>
   /** Reads without a permission check. */
   readonly read: (on: On, id: string) => Promise<Operation | undefined>
   readonly state: (on: On, id: string) => Promise<Asked | undefined>

@@ -49,6 +49,7 @@ const begin = (
   write((tx) =>
     operations.create(tx, system, {
       kind: 'serverReboot',
+      arguments: { waits: false },
       target,
       queue: 'demo',
       queueKey: target.id ?? 'none',

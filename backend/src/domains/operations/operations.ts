@@ -31,6 +31,7 @@ import {
   type View,
   viewing,
 } from './present.ts'
+import { delays } from './delays.ts'
 import { requests } from './requests.ts'
 import { stoppedUpgrade } from './stopped.ts'
 import * as store from './store.ts'
@@ -64,6 +65,7 @@ export function operations(parts: OperationParts): Operations & Domain {
     ...reads,
     ...writes,
     ...asked,
+    ...delays(parts.db),
     worksPerServer: view.worksPerServer,
   }
 }

@@ -20,6 +20,7 @@ import { demand } from '../../http/errors.ts'
 import type { RetryGuard, Wipes } from './api.ts'
 import { demandFree, shownDisk } from './checks.ts'
 import { maySee, type OperationParts, unknownOperation, type View } from './present.ts'
+import { delays } from './delays.ts'
 import * as store from './store.ts'
 
 const mayChange = (caller: UserCaller, { row, steps }: store.Found): Verdict =>
@@ -117,6 +118,7 @@ export function requests(
         demand(canWipe(wipes?.chosen ?? [], confirmed), 'disk_not_confirmed')
         await wipes?.agree(tx)
         await store.reopenSteps(tx, id)
+        await delays(db).undelay(tx, id)
         const again = {
           status: 'running',
           reason: null,

@@ -11,14 +11,16 @@ import type { Work } from '../../engine/engine.ts'
 import { type Caller, callerName, system } from '../../http/caller.ts'
 import type { NewOperation, NewStep, OfKind, StatusChange, StepChange } from './api.ts'
 import { demandFree } from './checks.ts'
+import { delays } from './delays.ts'
 import type { OperationParts, View } from './present.ts'
 import * as store from './store.ts'
 
 export function writing(
-  { clock, record, tracing }: OperationParts,
+  { clock, db, record, tracing }: OperationParts,
   { announced, whole, wake, wholes }: View,
 ) {
   const now = () => new Date(clock.now())
+  const waits = delays(db)
   const updated = async (tx: Tx, id: string, change: Parameters<typeof store.update>[2]) =>
     announced(tx, system, 'updated', await store.update(tx, id, change))
 
@@ -121,6 +123,16 @@ export function writing(
     })
     if (changed.length === 0) return
     await store.updateSteps(tx, id, changed, current)
+    const ended = changed.filter(
+      ({ key, status }) =>
+        status !== 'waiting' && current.some((s) => s.key === key && s.status === 'waiting'),
+    )
+    if (ended.length > 0)
+      await waits.undelay(
+        tx,
+        id,
+        ended.map(({ key }) => key),
+      )
     const row = await store.lock(tx, id)
     const starts = row!.status === 'pending' && changed.some(({ status }) => status !== 'todo')
     await updated(tx, id, starts ? { status: 'running', started_at: at } : {})

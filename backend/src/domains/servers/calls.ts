@@ -109,6 +109,7 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
         const operation = await operations.create(tx, caller, {
           kind,
           target: row,
+          arguments: { waits: also !== undefined },
           steps: commandSteps(kind, row),
           queue: commandQueue,
         })

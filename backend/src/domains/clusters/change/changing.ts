@@ -175,7 +175,9 @@ async function requestOnce(
       'stale',
       'The cluster has changed since the plan was made: look at the new plan',
     )
-  demandChecks(plan)
+  // What begins later looks again by then, so that a moment's silence doesn't refuse it here.
+  if (part === undefined || !isLater(start) || firstFailed(plan.checks)?.for_now !== true)
+    demandChecks(plan)
   const chosen = part?.chosen ?? null
   demandChosen(plan, chosen)
   demandConfirmed(plan, confirmed, confirmedLoss)

@@ -1,10 +1,12 @@
 /** Scheduled changes: they begin when they are due and nothing else runs on the cluster. */
 import { windowText } from '#contract/clusters/changes/window.ts'
-import { isOpen, nextOpening } from '#contract/clusters/changes/window-times.ts'
+import { closingAt, isOpen, nextOpening } from '#contract/clusters/changes/window-times.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
+import { firstFailed, waitingText, waitLimits } from '#contract/rule.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
+import { isForNow } from '../../../for-now.ts'
 import { beginning, system } from '../../../http/caller.ts'
 import { demandUnheld } from '../held/held.ts'
 import type { ClusterParts } from '../parts.ts'
@@ -81,6 +83,25 @@ export async function beginScheduled(
     await inFence((tx) => parts.operations.note(tx, operation.id, reason))
     return { againMs }
   }
+  /**
+   * Waits for what is refused only for now: until the maintenance window closes in which it was
+   * first refused, or until the limit is over.
+   */
+  const waitForNow = async (reason: string): Promise<Outcome | 'again'> => {
+    const of = { operationId: operation.id }
+    const window = operation.in_window === true ? state.row.maintenance_window : null
+    const closing = window && closingAt(window, new Date(job.now()))
+    const wait =
+      closing === null
+        ? await parts.operations.patience(job, of, { reason, limitMs: waitLimits.scheduled })
+        : { isOver: false, sentence: waitingText(closing, reason) }
+    if (wait.isOver) return endUnbegun('failed', `It did not begin: ${wait.sentence}`)
+    await inFence(async (tx) => {
+      await parts.operations.delayed(tx, of, { reason, since: new Date(job.now()) })
+      await parts.operations.note(tx, operation.id, wait.sentence)
+    })
+    return { againMs: waitsMs }
+  }
   if (isCancelled) return endUnbegun('cancelled', 'Nothing was changed')
   const now = new Date(job.now())
   const startsAt = operation.starts_at == null ? now : new Date(operation.starts_at)
@@ -95,6 +116,15 @@ export async function beginScheduled(
       untilMs(job, startsAt),
     )
   const outside = outsideWindow(job, state, operation)
+  const delay = await parts.operations.delay(parts.db, operation.id, '')
+  if (window !== null && delay && operation.in_window === true) {
+    const closed = closingAt(window, delay.since)
+    if (closed !== null && closed <= now)
+      return endUnbegun(
+        'failed',
+        `It did not begin before the maintenance window closed: ${delay.reason}`,
+      )
+  }
   if (outside) return waitFor(outside.reason, outside.againMs)
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
@@ -113,19 +143,22 @@ export async function beginScheduled(
   try {
     if (!kindOf(change.kind).isReadOnly) demandUnheld(by, state.row)
     const plan = await planned(view, change, by)
-    const failed = plan.checks.find((c) => !c.ok)
-    if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
+    const failed = firstFailed(plan.checks)
+    if (failed)
+      return failed.for_now === true
+        ? await waitForNow(failed.message)
+        : await endUnbegun('failed', `It did not begin: ${failed.message}`)
     demandChosen(plan, chosen)
     // What was confirmed days ago may cover less than what the plan says now.
     demandConfirmed(plan, confirmed, confirmedLoss)
     // A user has seen that a server gets another image, so it doesn't join without.
-    if (isOther && plan.images?.silent != null)
-      return await waitFor(`Waits for the image factory: ${plan.images.silent}`, waitsMs)
+    if (isOther && plan.images?.silent != null) return await waitForNow(plan.images.silent)
     await registerImages(parts, plan.images)
     const begun = { change, confirmed, images: plan.images, operationId: operation.id }
     await inFence(async (tx) => {
       // Files may have locked it while the machines were asked.
       if (!kindOf(change.kind).isReadOnly) demandUnheld(by, (await store.find(tx, state.row.id))!)
+      await parts.operations.undelay(tx, operation.id)
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
       await beginIn(tx, system, view, begun)
     })
@@ -135,7 +168,9 @@ export async function beginScheduled(
     if (!(error instanceof Problem)) throw error
     if (error instanceof TooManyPlans)
       return await waitFor('Waits until fewer changes of clusters are being planned', waitsMs)
-    return endUnbegun('failed', `It did not begin: ${error.message}`)
+    return isForNow(error)
+      ? waitForNow(error.message)
+      : endUnbegun('failed', `It did not begin: ${error.message}`)
   }
   return 'again'
 }

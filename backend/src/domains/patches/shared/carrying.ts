@@ -6,9 +6,11 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { waitLimits } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
+import { isForNow } from '../../../for-now.ts'
 import { beginning, system } from '../../../http/caller.ts'
 import { missingLink } from '../../configurations/api.ts'
 import type { StepChange } from '../../operations/api.ts'
@@ -41,19 +43,27 @@ interface Turn {
   readonly rollOut: RollOut
 }
 /**
- * What a step waits for, if the refusal only delays it; else null. The sentence of a refusal may ask
- * its reader to try again, which the roll-out does by itself. Pure.
+ * What a run has done about a server. `isLimited`: what it waits for has no limit of its own, so
+ * that the wait has one.
  */
-export function waitsFor({ code, message, retryAfterSeconds }: Problem): string | null {
-  if (code === 'operation_running') return message
-  if (code === 'stale') return 'It has changed meanwhile, so it is looked at again'
-  return retryAfterSeconds === undefined
-    ? null
-    : 'Waits until fewer changes of clusters are being planned'
-}
+type Result =
+  | 'again'
+  | { readonly waiting: string; readonly isLimited?: true }
+  | { readonly failed: string }
 
-/** What a run has done about a server. */
-type Result = 'again' | { readonly waiting: string } | { readonly failed: string }
+/**
+ * What a step waits for, if the refusal only delays it; else null. The sentence of a refusal may ask
+ * its reader to try again, which the roll-out does by itself. Another operation ends by itself, as
+ * does the planning of changes. Pure.
+ */
+export function waitsFor(error: Problem): Extract<Result, { waiting: string }> | null {
+  const { code, message, retryAfterSeconds } = error
+  if (code === 'operation_running') return { waiting: message }
+  if (code === 'stale') return { waiting: 'It has changed meanwhile, so it is looked at again' }
+  if (retryAfterSeconds !== undefined)
+    return { waiting: 'Waits until fewer changes of clusters are being planned' }
+  return isForNow(error) ? { waiting: message, isLimited: true } : null
+}
 
 export function sharedPatchReconciler(parts: SharedParts): Reconciler {
   const { db, store, servers, configurations, patches, operations } = parts
@@ -259,11 +269,9 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
           : beginChange(turn, server.cluster.id),
     )
     if (result === 'again') return result
-    if ('waiting' in result) {
-      if (!isOurs) await setStep(turn, id, { status: 'waiting', reason: result.waiting })
-      return { againMs: isOurs ? lookMs : busyMs }
-    }
-    const reason = result.failed
+    const waited = 'waiting' in result ? await wait(turn, id, result, isOurs) : result
+    if (!('failed' in waited)) return waited
+    const reason = waited.failed
     if (rollOut.undoes !== null) {
       await setStep(turn, id, { status: 'failed', reason })
       return 'again'
@@ -278,14 +286,40 @@ export function sharedPatchReconciler(parts: SharedParts): Reconciler {
     return undefined
   }
 
-  /** A refusal ends the roll-out; what else runs, and what is to be tried again, only delays it. */
+  /** Says what a server waits for, and ends a wait whose limit is over. */
+  const wait = async (
+    turn: Turn,
+    id: string,
+    { waiting, isLimited }: Extract<Result, { waiting: string }>,
+    isOurs: boolean,
+  ): Promise<{ againMs: number } | { readonly failed: string }> => {
+    const { job, operation } = turn
+    if (isOurs && isLimited === undefined) return { againMs: lookMs }
+    const of = { operationId: operation.id, step: stepOf(id) }
+    if (isLimited === undefined) {
+      await setStep(turn, id, { status: 'waiting', reason: waiting }, (tx) =>
+        operations.undelay(tx, operation.id, [of.step]),
+      )
+      return { againMs: busyMs }
+    }
+    const { isOver, sentence } = await operations.patience(job, of, {
+      reason: waiting,
+      limitMs: waitLimits.rollOut,
+    })
+    if (isOver) return { failed: sentence }
+    await setStep(turn, id, { status: 'waiting', reason: sentence }, (tx) =>
+      operations.delayed(tx, of, { reason: waiting, since: new Date(job.now()) }),
+    )
+    return { againMs: busyMs }
+  }
+
+  /** A rule's refusal ends the roll-out; what may end by itself only delays it. */
   const attempt = async (act: () => Promise<Result>): Promise<Result> => {
     try {
       return await act()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      const waiting = waitsFor(error)
-      return waiting === null ? { failed: error.message } : { waiting }
+      return waitsFor(error) ?? { failed: error.message }
     }
   }
 

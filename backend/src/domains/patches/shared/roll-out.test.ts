@@ -1,6 +1,7 @@
 /** Roll-outs of shared patches over a cluster and a server without one, with other link names. */
 import { describe, expect, test, vi } from 'vitest'
 import { Problem } from '#contract/errors.ts'
+import { forNow } from '#contract/rule.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { operationList, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
@@ -279,11 +280,13 @@ describe('servers in no cluster', () => {
 
 test('a step that waits says for what, and asks nobody to try again', () => {
   const busy = new Problem('operation_running', 'Creating europa has not ended')
-  expect(waitsFor(busy)).toBe(busy.message)
+  expect(waitsFor(busy)).toEqual({ waiting: busy.message })
   for (const delayed of [
     new Problem('unavailable', 'Many changes are being planned. Please try again.', undefined, 5),
     new Problem('stale', 'The cluster has changed in the meantime: try again'),
   ])
-    expect(waitsFor(delayed)).not.toMatch(/try|again:/)
+    expect(waitsFor(delayed)?.waiting).not.toMatch(/try|again:/)
+  const silent = Problem.of('transition_refused', forNow('europa-1 does not answer'))
+  expect(waitsFor(silent)).toEqual({ waiting: silent.message, isLimited: true })
   expect(waitsFor(new Problem('not_eligible', 'Its disk is too small'))).toBeNull()
 })

@@ -10,8 +10,10 @@ import { readStage } from '#talos/client/inventory.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTable, operationTitle } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
+import { waitLimits } from '#contract/rule.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
+import { isForNow } from '../../../for-now.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { NewStep } from '../../operations/api.ts'
 import type { CallParts } from '../parts.ts'
@@ -20,6 +22,8 @@ import * as store from '../store.ts'
 export const commandQueue = 'server-command'
 const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
+/** Pause before a server that did not answer is asked again, in ms. */
+const silentAgainMs = 5_000
 /**
  * After this time, in ms, a machine that runs counts as restarted even if no query saw it down: the
  * restart was then between two queries.
@@ -150,12 +154,16 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     return connection.secure(keys, act, options)
   }
 
-  /** Sends the command. False: it waits for another control plane. */
+  /**
+   * Sends the command. False: it waits for another control plane. `sending` is called right before
+   * the command is sent.
+   */
   const command = async (
     job: Job,
     operation: Operation,
     server: store.ServerRow,
     connection: ServerConnection,
+    sending: () => void,
   ): Promise<boolean> => {
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null = null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
@@ -169,6 +177,7 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
           // received it.
           if (unknown) throw new MaybeSent()
           if (done) return
+          sending()
           await secure(server, connection, orders[kind].send, {
             signal: job.signal,
           })
@@ -271,6 +280,32 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     return { againMs: lookAgainMs }
   }
 
+  /**
+   * Waits for a server that doesn't answer, if the command has certainly not been sent. False: the
+   * command ends. @param isSending an attempt to send it has begun
+   */
+  const waitForServer = async (
+    job: Job,
+    operation: Operation,
+    error: TalosError | Problem,
+    isSending: boolean,
+  ): Promise<boolean> => {
+    const isUnsent = !isSending || (error instanceof TalosError && error.kind === 'unreachable')
+    if (!isUnsent || !isForNow(error)) return false
+    const of = { operationId: operation.id, step: 'command' }
+    const reason = `${operation.target.name} does not answer: ${error.message}`
+    const wait = await operations.patience(job, of, { reason, limitMs: waitLimits.bulk })
+    if (wait.isOver) return false
+    await job.fence.write(async (tx) => {
+      await operations.delayed(tx, of, { reason, since: new Date(job.now()) })
+      await operations.step(tx, operation.id, 'command', {
+        status: 'waiting',
+        reason: wait.sentence,
+      })
+    })
+    return true
+  }
+
   return async (job: Job): Promise<Outcome> => {
     const [server, work] = await Promise.all([
       store.byId(db, job.key),
@@ -290,14 +325,27 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
       return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
     if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
       return end(job, operation, 'failed', `Another operation runs on ${server.name}`)
+    let isSending = false
+    const kind = operation.kind as MachineCommand
+    const { waits } = await operations.argumentsOf(db, operation.id, kind)
     try {
       const connection = await servers.connection(server.id)
-      if (!wasSent && !(await command(job, operation, server, connection)))
-        return { againMs: lookAgainMs }
+      if (!wasSent) {
+        // One that is silent at the moment is found before the command may have reached it.
+        if (waits)
+          await secure(server, connection, stageSeen, {
+            signal: job.signal,
+            deadlineMs: lookDeadlineMs,
+          })
+        const isSent = await command(job, operation, server, connection, () => (isSending = true))
+        if (!isSent) return { againMs: lookAgainMs }
+      }
       return await follow(job, (await operations.read(db, operation.id))!, server, connection)
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
         throw error
+      if (waits && !wasSent && (await waitForServer(job, operation, error, isSending)))
+        return { againMs: silentAgainMs }
       const failed = wasSent ? operation.steps.at(-1)!.key : 'command'
       await job.fence.write((tx) =>
         operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }),
