@@ -23,10 +23,15 @@ async function untilHalted<T extends { readonly operation: { readonly id: string
   let begun: T | undefined
   for (let ends = 0; ends < mostEnds; ends++) {
     const program = await site.start(doomed)
-    const call = await signIn(program.url)
+    const isGone = program.ended.then(() => true)
+    // The program may end as soon as it is ready.
+    const call = await signIn(program.url).catch(() => undefined)
+    if (call === undefined) {
+      await program.ended
+      continue
+    }
     begun ??= await begin(call)
     const { id } = begun.operation
-    const isGone = program.ended.then(() => true)
     for (
       const until = Date.now() + 90_000;
       Date.now() < until && !(await Promise.race([isGone, pause(100).then(() => false)]));

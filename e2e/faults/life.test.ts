@@ -109,7 +109,7 @@ interface How {
 }
 
 /**
- * The operation. One that has halted, because two kills hit the same piece of work, is resumed as a
+ * The operation. One that has halted, because three kills hit the same piece of work alone, is resumed as a
  * user would.
  */
 async function look(operationId: string): Promise<Operation> {

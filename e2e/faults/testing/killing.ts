@@ -64,7 +64,7 @@ export async function startInstallation(options: SiteOptions): Promise<Installat
     current = await signIn(program.url)
   }
   /**
-   * Starts the program after a kill. It may be killed again before it is ready. A run that is killed twice without an effect in between halts its operation, until a user resumes it.
+   * Starts the program after a kill. It may be killed again before it is ready. An operation that is halted, because the kills hit it while nothing else ran, is resumed as a user does.
    */
   const startAgain = async (token: string, id: string): Promise<Pick<Program, 'ended'>> => {
     try {
