@@ -16,11 +16,16 @@ import { issue } from './certificates.ts'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * The etcd cluster and member of a machine. `call` is the name of the call for Talos's error
- * message.
+ * The etcd cluster and member of a machine. etcd's client waits for an etcd that doesn't run, until
+ * the caller's deadline. `call` is the name of the call for Talos's error message.
  */
-const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Member } => {
+const own = async (
+  machine: Machine,
+  call: string,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<{ cluster: EtcdCluster; member: Member }> => {
   onControlPlane(machine, call)
+  await machine.until(() => machine.services.isRunning('etcd'), signal)
   const cluster = machine.etcdCluster
   const member = cluster?.member(machine.disk.state.etcd?.member ?? '')
   if (!cluster || !member || !machine.services.isRunning('etcd'))
@@ -63,9 +68,7 @@ export const etcdCalls: MachineCalls = {
   async etcdMemberList({ queryLocal }, context) {
     const machine = machineOf(context)
     onControlPlane(machine, 'member list')
-    // etcd's client waits for an etcd that doesn't run, until the caller's deadline.
-    if (queryLocal) await machine.until(() => machine.services.isRunning('etcd'), context.signal)
-    const { cluster, member } = own(machine, 'member list')
+    const { cluster, member } = await own(machine, 'member list', context)
     if (!queryLocal) await atEndpoints(machine, cluster, '', context.signal)
     // etcd's client asks for a consistent list, which learners don't give (etcd:
     // api/v3rpc/interceptor.go, isRPCSupportedForLearner).
@@ -85,8 +88,8 @@ export const etcdCalls: MachineCalls = {
     })
   },
 
-  etcdStatus(_request, context) {
-    const { cluster, member } = own(machineOf(context), 'etcd status')
+  async etcdStatus(_request, context) {
+    const { cluster, member } = await own(machineOf(context), 'etcd status', context)
     const { bytes, inUse } = cluster.sizeOf(member)
     const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
     return answer({
@@ -110,7 +113,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   async etcdRemoveMemberByID({ memberId }, context) {
-    const { cluster } = own(machineOf(context), 'etcd remove member')
+    const { cluster } = await own(machineOf(context), 'etcd remove member', context)
     await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
     const member = cluster.member(memberId.toString(16).padStart(16, '0'))
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
@@ -123,7 +126,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   async etcdForfeitLeadership(_request, context) {
-    const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
+    const { cluster, member } = await own(machineOf(context), 'etcd forfeit leadership', context)
     await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
     if (cluster.state.members.length === 1)
       throw new ConnectError(
@@ -139,22 +142,22 @@ export const etcdCalls: MachineCalls = {
     return answer({ member: cluster.leader?.name ?? '' })
   },
 
-  etcdAlarmList(_request, context) {
-    const { cluster } = own(machineOf(context), 'etcd alarm list')
+  async etcdAlarmList(_request, context) {
+    const { cluster } = await own(machineOf(context), 'etcd alarm list', context)
     // The list is read through raft (etcd `v3_server.go`, Alarm).
     withQuorum(cluster)
     return answer({ memberAlarms: (cluster.state.alarms ?? []).map(alarmOf) })
   },
 
-  etcdAlarmDisarm(_request, context) {
-    const { cluster } = own(machineOf(context), 'etcd alarm disarm')
+  async etcdAlarmDisarm(_request, context) {
+    const { cluster } = await own(machineOf(context), 'etcd alarm disarm', context)
     withQuorum(cluster)
     return answer({ memberAlarms: cluster.disarm().map(alarmOf) })
   },
 
   async etcdDefragment(_request, context) {
     const machine = machineOf(context)
-    const { cluster, member } = own(machine, 'etcd defragment')
+    const { cluster, member } = await own(machine, 'etcd defragment', context)
     await machine.takes(TAKES.defragment, context.signal)
     cluster.defragment(member.id)
     return answer({})
@@ -172,7 +175,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   async *etcdSnapshot(_request, context) {
-    const { cluster } = own(machineOf(context), 'etcd snapshot')
+    const { cluster } = await own(machineOf(context), 'etcd snapshot', context)
     withQuorum(cluster)
     const file = snapshotOf(cluster)
     for (let at = 0; at < file.length; at += CHUNK_BYTES)
