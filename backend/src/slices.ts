@@ -22,3 +22,14 @@ export function slices(): Slices {
     },
   }
 }
+
+/** Those of `all` that pass, looked at in slices. `passes` takes at most 1 ms. */
+export async function passing<T>(all: readonly T[], passes: (one: T) => boolean): Promise<T[]> {
+  const slice = slices()
+  const found: T[] = []
+  for (const one of all) {
+    if (passes(one)) found.push(one)
+    if (slice.isOver()) await slice.next()
+  }
+  return found
+}

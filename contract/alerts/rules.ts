@@ -108,6 +108,16 @@ export const ruleTime = ({
       ? 'at once'
       : `after ${wait_minutes} min`
 
+/** Longer lists are looked up in a set, which is made once: each finding asks every rule. */
+const shortList = 8
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
+function isListed(listed: readonly string[], value: string): boolean {
+  if (listed.length <= shortList) return listed.includes(value)
+  const set = sets.get(listed) ?? new Set(listed)
+  sets.set(listed, set)
+  return set.has(value)
+}
+
 /**
  * Whether a rule or a silence is about the finding. A finding without a cluster, or without a
  * datacenter, is not about one of those that are listed.
@@ -122,7 +132,7 @@ export const matches = (
   finding: Pick<Finding, 'severity' | 'kind' | 'cluster' | 'datacenter'>,
 ): boolean => {
   const holds = (listed: readonly string[], value: string | undefined) =>
-    listed.length === 0 || (value !== undefined && listed.includes(value))
+    listed.length === 0 || (value !== undefined && isListed(listed, value))
   return (
     holds(of.severities, finding.severity) &&
     holds(of.kinds, finding.kind) &&

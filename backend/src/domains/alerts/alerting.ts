@@ -3,11 +3,12 @@ import { system } from '../../http/caller.ts'
 import type { Outcome, Reconciler } from '../../engine/engine.ts'
 import type { Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/api.ts'
-import type { Findings } from '../findings/api.ts'
+import type { SilenceTerms } from '#contract/alerts/silences.ts'
+import type { Findings, StandingFinding } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import { alertQueue } from './api.ts'
-import { decide } from './deciding.ts'
+import { decide, silenceOf, silencesInForce } from './deciding.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
 import { afterSteps, type Conditions, explainedBy } from './explaining.ts'
 import { contentOf, itemOf, subjectOf } from './message.ts'
@@ -42,7 +43,7 @@ export const alerting = ({
       const channels = (await store.channels(tx)).filter((channel) => !channel.paused)
       if (channels.length === 0) return undefined
       const rules = await store.rules(tx)
-      const silences = (await store.silencesAfter(tx, now)).map(termsOf)
+      const inForce = await silencesInForce((await store.silencesAfter(tx, now)).map(termsOf), now)
       const told = await deliveries.told(tx)
       const made = await deliveries.lastMade(tx)
       const standing = await findings.standing(tx, [...new Set(told.map((t) => t.finding_id))])
@@ -54,10 +55,17 @@ export const alerting = ({
           ? nothing
           : { servers: unwell, clusters: await clusters.conditions(tx) },
       )
+      const ofServer = (id: string) => clusterOf.get(id) ?? null
+      const silences = new Map<string, SilenceTerms | undefined>()
+      const silenced = (finding: StandingFinding): SilenceTerms | undefined => {
+        if (!silences.has(finding.id))
+          silences.set(finding.id, silenceOf(finding, inForce, ofServer))
+        return silences.get(finding.id)
+      }
       let again = Infinity
       for (const channel of channels) {
         const mine = told.filter((t) => t.channel_id === channel.id)
-        const decision = decide(
+        const decision = await decide(
           standing,
           {
             id: channel.id,
@@ -65,7 +73,7 @@ export const alerting = ({
             last: made.get(channel.id) ?? null,
             told: new Map(mine.map((t) => [t.finding_id, t])),
           },
-          { rules, silences, explained, clusterOf: (id) => clusterOf.get(id) ?? null, now },
+          { rules, silenced, explained, clusterOf: ofServer, now },
         )
         if (decision.again) again = Math.min(again, decision.again.getTime())
         if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)

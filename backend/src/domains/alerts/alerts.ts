@@ -15,17 +15,12 @@ import {
   alertRuleRemove,
   alertRuleUpdate,
 } from '#contract/alerts/rules.ts'
-import {
-  isSilent,
-  silenceCreate,
-  silenceGet,
-  silenceList,
-  silenceRemove,
-} from '#contract/alerts/silences.ts'
+import { silenceCreate, silenceGet, silenceList, silenceRemove } from '#contract/alerts/silences.ts'
 import { endpointPolicy } from '../../endpoints/policy.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/api.ts'
+import { silencesInForce } from './deciding.ts'
 import type { Findings } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
@@ -70,7 +65,7 @@ export function alerts(
     },
     async silencesInForce() {
       const now = new Date(clock.now())
-      return (await store.silencesAfter(db, now)).map(termsOf).filter((one) => isSilent(one, now))
+      return silencesInForce((await store.silencesAfter(db, now)).map(termsOf), now)
     },
     routes(app) {
       const on = serve(app)

@@ -4,6 +4,7 @@
  */
 import { matches } from '#contract/alerts/rules.ts'
 import { isAbout, isSilent, type SilenceTerms } from '#contract/alerts/silences.ts'
+import { passing, slices } from '../../slices.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import type { StandingFinding } from '../findings/api.ts'
 
@@ -152,27 +153,35 @@ export function endTold(end: Date, begins: readonly Date[]): Date {
   return later(end, recent.length >= flaps ? flapMs : settleMs)
 }
 
+/** The silences that hold now. Whether a time of the week is in a time zone takes long to ask. */
+export const silencesInForce = (
+  silences: readonly SilenceTerms[],
+  now: Date,
+): Promise<SilenceTerms[]> => passing(silences, (one) => isSilent(one, now))
+
 /**
+ * Decides for one channel, in slices: every finding is compared with every rule.
  * @param explained whether a running change explains the finding
+ * @param silenced the silence of the finding, which is the same for every channel
  * @param clusterOf the cluster of a server that is silent
  */
-export function decide(
+export async function decide(
   findings: readonly StandingFinding[],
   channel: ChannelView,
   {
     rules,
-    silences,
+    silenced,
     explained,
     clusterOf,
     now,
   }: {
     rules: readonly RuleTerms[]
-    silences: readonly SilenceTerms[]
+    silenced: (finding: StandingFinding) => SilenceTerms | undefined
     explained: (finding: StandingFinding) => boolean
     clusterOf: (serverId: string) => Cluster
     now: Date
   },
-): Decision {
+): Promise<Decision> {
   const mine = rules.filter(
     (r) => !r.paused && (r.channel_ids === null || r.channel_ids.includes(channel.id)),
   )
@@ -183,13 +192,13 @@ export function decide(
     now,
   }
   const open = new Set(findings.flatMap((one) => (one.ended_at === null ? [one.id] : [])))
-  // Whether a time of the week is in a time zone takes long to ask for each finding.
-  const inForce = silences.filter((one) => isSilent(one, now))
+  const slice = slices()
   const over: string[] = []
   const again: Date[] = []
   const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
   // A channel gets no message about its own failure: it would arrive after the failure.
   for (const finding of findings.filter((one) => one.object.id !== channel.id)) {
+    if (slice.isOver()) await slice.next()
     const before = channel.told.get(finding.id)
     const told = before?.ended_at === null ? before : undefined
     if (finding.ended_at !== null) {
@@ -220,7 +229,7 @@ export function decide(
     if (!stage) continue
     if (stage.due > now) again.push(stage.due)
     if (stage.ripe > now) continue
-    const silence = silenceOf(finding, inForce, clusterOf)
+    const silence = silenced(finding)
     if (silence) again.push(silence.repeats ? later(now, lookAgainMs) : new Date(silence.ends_at))
     else if (explained(finding)) again.push(later(now, lookAgainMs))
     else ripe.push({ finding, event: stage.event, isDue: stage.due <= now })

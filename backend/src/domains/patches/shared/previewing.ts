@@ -15,8 +15,9 @@ import { audienceOf } from '../parts.ts'
 import { changedLines } from './likeness.ts'
 import { demandTargets, exampleOf } from './filling.ts'
 import type { SharedParts } from './parts.ts'
+import { passing } from '../../../slices.ts'
 import { isTargetOf } from './selecting.ts'
-import { inRollOutOrder, passing, type TargetServer } from './targets.ts'
+import { inRollOutOrder, type TargetServer } from './targets.ts'
 
 /** How many servers make a dry run at once. */
 const atOnce = 8

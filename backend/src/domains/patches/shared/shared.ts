@@ -44,8 +44,9 @@ import type { SharedDomainParts, SharedParts } from './parts.ts'
 import { previewing } from './previewing.ts'
 import { demandIdle, guardRollOutRetries, rolling } from './rolling.ts'
 import { type Definition, type SharedPatchRow, sharedStore } from './store.ts'
+import { passing } from '../../../slices.ts'
 import { isTargetOf } from './selecting.ts'
-import { inRollOutOrder, passing, statesOf } from './targets.ts'
+import { inRollOutOrder, statesOf } from './targets.ts'
 
 const targetOf = ({ id, name }: Pick<SharedPatchRow, 'id' | 'name'>) =>
   ({ kind: 'shared_patch', id, name }) as const

@@ -1,6 +1,6 @@
 /** Which servers a shared patch is for, and which of them a roll-out would change. Pure. */
 import type { SharedPatchServer } from '#contract/shared-patches/shared-patches.ts'
-import { slices } from '../../../slices.ts'
+import { passing } from '../../../slices.ts'
 import { isTargetOf } from './selecting.ts'
 import type { SharedStore } from './store.ts'
 
@@ -26,17 +26,6 @@ export function stateOf(
 ): State | null {
   if (!isTarget) return held ? 'extra' : null
   return held && held.revision === revision && isFilledWith(held, server) ? 'current' : 'behind'
-}
-
-/** The servers of `all` that pass, looked at in slices. */
-export async function passing<S>(all: readonly S[], passes: (one: S) => boolean): Promise<S[]> {
-  const slice = slices()
-  const found: S[] = []
-  for (const one of all) {
-    if (passes(one)) found.push(one)
-    if (slice.isOver()) await slice.next()
-  }
-  return found
 }
 
 /** The servers that a patch concerns, with their states. `held`: what servers have of this patch. */

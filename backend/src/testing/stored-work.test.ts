@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { startBackend } from './backend.ts'
+import { storedWork } from './stored-work.ts'
+
+const backend = await startBackend()
+const rows = Object.entries(storedWork)
+
+test('each table stands in the list of stored work, and no other does', async () => {
+  const { rows: tables } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = current_schema() and tablename not like '%migration%'`.execute(
+    backend.platform.db,
+  )
+  expect(rows.map(([table]) => table).toSorted()).toEqual(tables.map(({ name }) => name).toSorted())
+})
+
+test('each kind of stored work has bounds, a cost and a place, and its named test exists', () => {
+  const brokenRows = rows.flatMap(([table, row]): string[] => {
+    if (typeof row === 'string') return row === '' ? [`${table} has no reason`] : []
+    const { bound, cost, on, bomb } = row
+    if (bound.length === 0 || bound.some((most) => most <= 0)) return [`${table} has no bound`]
+    if (cost === '' || on.length === 0) return [`${table} has no cost or place`]
+    if (!bomb) return []
+    const [file, title] = bomb
+    const text = readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8')
+    return text.includes(`test('${title}'`) ? [] : [`${table} names a test that ${file} lacks`]
+  })
+  expect(brokenRows).toEqual([])
+})
