@@ -22,7 +22,6 @@ import { operation, type Words } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
 import { changed, time, wholeIn } from '../page.ts'
-import { forNow, no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
 export * from './control-planes.ts'
@@ -442,19 +441,6 @@ export const clusterEvents = operation(
     answer: z.object({ items: z.array(ClusterEvent) }),
   },
 )
-
-/**
- * A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs.
- */
-export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
-  c.talos_answers ? yes : forNow('No server of the cluster answers over its secured API yet')
-
-/** A kubeconfig can be issued after the control plane has answered. */
-export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
-  c.status === 'ready' || c.status === 'degraded' ? yes : forNow('The cluster is not ready yet')
-
-export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict =>
-  c.status === 'deleting' ? no('The cluster is being deleted already') : yes
 
 /** Words for the API documentation. */
 export const words: Words = {

@@ -190,7 +190,13 @@ const versionsName =
  * OpenSSL names alerts after the protocol that introduced them: `SSLV3` (since 3.2 `SSL/TLS`) or
  * `TLSV1`.
  */
-const certificateAlertName = /_ALERT_(?:.*CERTIFICATE.*|UNKNOWN_CA|ACCESS_DENIED)$/
+const isCertificateAlert = (code: string): boolean => {
+  const name = code.slice(code.indexOf('_ALERT_'))
+  return (
+    name.startsWith('_ALERT_') &&
+    (name.includes('CERTIFICATE') || /^_ALERT_(?:UNKNOWN_CA|ACCESS_DENIED)$/.test(name))
+  )
+}
 const expiredAlertName = /_ALERT_CERTIFICATE_EXPIRED$/
 
 /**
@@ -203,7 +209,7 @@ function tlsCause(code: string, message: string): ConnectionCause | undefined {
     if (plainName.test(code)) return 'plain'
     if (versionsName.test(code)) return 'tls_versions'
     if (expiredAlertName.test(code)) return 'own_expired'
-    return certificateAlertName.test(code) ? 'own_certificate' : 'tls'
+    return isCertificateAlert(code) ? 'own_certificate' : 'tls'
   }
   if (code !== 'EPROTO') return undefined
   const reason = Number.parseInt(/error:0A([0-9A-F]{6}):/.exec(message)?.[1] ?? '', 16)

@@ -5,7 +5,7 @@
  */
 import { Environment, evaluate } from '@marcbachmann/cel-js'
 import { typeOfExpression } from './cel/check.ts'
-import { evaluateCounted } from './cel-steps.ts'
+import { evaluateCounted } from './cel/steps.ts'
 import { type CelScope, declarationsOf, hasOptionals, newestMessages } from './cel/environments.ts'
 import { CelTypeError, nameOf } from './cel/types.ts'
 

@@ -5,8 +5,6 @@
 import type { FastifyInstance } from 'fastify'
 import {
   type Cluster,
-  canDownloadKubeconfig,
-  canDownloadTalosconfig,
   clusterCreate,
   clusterDelete,
   clusterEvents,
@@ -18,6 +16,7 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { canDownloadKubeconfig, canDownloadTalosconfig } from '#contract/clusters/rules.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import {
   carriesPatches,

@@ -1,14 +1,16 @@
 /** Actions on clusters, for row menu, page header and ⌘K. */
 import {
-  canDeleteCluster,
-  canDownloadKubeconfig,
-  canDownloadTalosconfig,
   type Cluster,
   clusterCreate,
   clusterDelete,
   clusterKubeconfig,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import {
+  canDeleteCluster,
+  canDownloadKubeconfig,
+  canDownloadTalosconfig,
+} from '#contract/clusters/rules.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
 import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'

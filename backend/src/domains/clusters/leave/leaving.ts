@@ -3,7 +3,8 @@
  * and deletes clusters. Machines are queried before the transaction, and again by the reconciler
  * before a wipe.
  */
-import { afterLeaving, canDeleteCluster, type Cluster } from '#contract/clusters/clusters.ts'
+import { afterLeaving, type Cluster } from '#contract/clusters/clusters.ts'
+import { canDeleteCluster } from '#contract/clusters/rules.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
 import { forNow, type Verdict } from '#contract/rule.ts'

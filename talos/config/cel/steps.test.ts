@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { longTest } from '../../tools/testing/long-test.ts'
-import { celSelects } from './cel.ts'
+import { longTest } from '../../../tools/testing/long-test.ts'
+import { celSelects } from '../cel.ts'
 
 const facts = { model: 'Samsung PM983', symlinks: ['/dev/disk/by-id/a', '/dev/disk/by-id/b'] }
 const selects = (expression: string): boolean | null => celSelects(expression, 'disk', facts)
