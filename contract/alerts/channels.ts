@@ -51,6 +51,11 @@ export const Channel = z.object({
   /** Why the last message did not arrive; null if it did. */
   problem: z.nullable(z.string()),
   problem_since: z.nullable(time),
+  /**
+   * Since then the receiver of a webhook says that it is gone (410). It gets nothing more, until the
+   * URL is changed or a test message arrives.
+   */
+  gone_since: z.nullable(time),
   ...changed,
 })
 export type Channel = z.infer<typeof Channel>

@@ -5,7 +5,10 @@ import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 import { forNow, no, type Verdict, yes } from '../rule.ts'
 
-/** `waiting`: to be sent, perhaps again. `failed`: given up after a day. */
+/**
+ * `waiting`: to be sent, perhaps again. `failed`: refused, or given up after a day. A mail is `sent` if it has
+ * arrived at one of its recipients and waits for none.
+ */
 export const deliveryStates = { waiting: 'Waiting', sent: 'Sent', failed: 'Failed' }
 const states = ['waiting', 'sent', 'failed'] as const
 
@@ -38,6 +41,19 @@ export const DeliveryAttempt = z.object({
   answer: z.string(),
 })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>
+
+/** `waiting`: the mail server has refused it for now, or did not answer. */
+export const DeliveryRecipient = z.object({
+  address: z.string(),
+  state: z.enum(states),
+  attempts: z.int(),
+  /** When it is tried next; null unless it waits. */
+  next_at: z.nullable(time),
+  /** Of the mail server's last reply about this recipient; null if there was none. */
+  status: z.nullable(z.int()),
+  problem: z.nullable(z.string()),
+})
+export type DeliveryRecipient = z.infer<typeof DeliveryRecipient>
 
 const deliveries = list<Delivery>()({
   nouns: ['delivery', 'deliveries'],
@@ -87,6 +103,8 @@ export const deliveryGet = operation('deliveryGet', 'GET /v1/deliveries/{id}', '
     /** The message as plain text. */
     text: z.string(),
     tries: z.array(DeliveryAttempt),
+    /** Of a mail: the outcome for each recipient; empty before the first attempt. */
+    recipients: z.array(DeliveryRecipient),
   }),
 })
 
@@ -115,6 +133,7 @@ export const words: Words = {
   objects: {
     Delivery: [Delivery, 'A message to a channel.'],
     DeliveryAttempt: [DeliveryAttempt, 'An attempt to send a message.'],
+    DeliveryRecipient: [DeliveryRecipient, 'A recipient of a mail, with the outcome for it.'],
   },
   fields: {
     'deliveryList.state': 'Only messages in this state.',

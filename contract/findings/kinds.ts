@@ -282,6 +282,13 @@ export const findingKinds = {
     title: 'Messages not delivered',
     remedies: [{ title: 'Open the channels', action: 'channels', call: 'GET /v1/channels' }],
   },
+  channel_gone: {
+    object: 'channel',
+    severity: 'attention',
+    word: 'Receiver gone',
+    title: 'Receiver of messages gone',
+    remedies: [{ title: 'Open the channels', action: 'channels', call: 'GET /v1/channels' }],
+  },
   cluster_upgrade_stopped: {
     object: 'cluster',
     severity: 'attention',

@@ -124,6 +124,8 @@ export interface Tables {
     version: Generated<number>
     created_at: Date
     updated_at: Date
+    not_before: Date | null
+    gone_since: Date | null
   }
   city_index: {
     country_code: string
@@ -384,6 +386,15 @@ export interface Tables {
     status: number | null
     problem: string | null
     answer: string
+  }
+  delivery_recipient: {
+    delivery_id: string
+    address: string
+    attempts: Generated<number>
+    next_at: Date | null
+    arrived: boolean | null
+    status: number | null
+    problem: string | null
   }
   effect: {
     queue: string

@@ -36,8 +36,13 @@ async function listen(server: Server): Promise<number> {
 /** What each kind of service says of an address: the sentence after its name. */
 const askers: Readonly<Record<string, (url: string) => Promise<string>>> = {
   webhook: async (url) =>
-    (await post({ url: new URL(url), headers: {}, body: '{}', secrets: [] }, policy, signal))
-      .problem ?? 'it answered',
+    (
+      await post(
+        { url: new URL(url), headers: {}, body: '{}', secrets: [], now: new Date() },
+        policy,
+        signal,
+      )
+    ).problem ?? 'it answered',
   store: (url) =>
     s3Store(
       {

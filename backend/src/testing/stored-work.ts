@@ -113,6 +113,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
   },
   delivery: 'written by the program, one message at a time for each channel',
   delivery_attempt: 'written by the program',
+  delivery_recipient: 'a row of fixed size for each recipient of a mail, at most 20 at a time',
   effect: 'written by the program',
   event: 'written by the program',
   finding: 'written by the program, one for each kind and object',

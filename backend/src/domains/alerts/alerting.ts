@@ -40,7 +40,9 @@ export const alerting = ({
     const clusterOf = new Map(unwell.map(({ id, cluster }) => [id, cluster]))
     return job.fence.write(async (tx): Promise<Outcome> => {
       const now = new Date(job.now())
-      const channels = (await store.channels(tx)).filter((channel) => !channel.paused)
+      const channels = (await store.channels(tx)).filter(
+        (channel) => !channel.paused && channel.gone_since === null,
+      )
       if (channels.length === 0) return undefined
       const rules = await store.rules(tx)
       const inForce = await silencesInForce((await store.silencesAfter(tx, now)).map(termsOf), now)

@@ -14,6 +14,8 @@ interface ChannelTrouble {
   readonly name: string
   readonly problem: string
   readonly since: Date
+  /** Its receiver says that it is gone for good. */
+  readonly isGone: boolean
 }
 
 /** The number of channels that are not paused, and those of them that fail, the longest first. */
@@ -24,8 +26,10 @@ export interface ChannelCondition {
 
 export async function channelCondition(on: Db | Tx): Promise<ChannelCondition> {
   const all = (await store.channels(on)).filter((channel) => !channel.paused)
-  const failing = all.flatMap(({ id, name, problem, problem_since: since }) =>
-    problem === null || since === null ? [] : [{ id, name, problem, since }],
+  const failing = all.flatMap(({ id, name, problem, problem_since: since, gone_since }) =>
+    problem === null || since === null
+      ? []
+      : [{ id, name, problem, since, isGone: gone_since !== null }],
   )
   return {
     total: all.length,
@@ -55,4 +59,5 @@ export function channelsSaid({ total, failing }: ChannelCondition): {
 export const channelTroubles = (
   { failing }: ChannelCondition,
   now: number,
-): readonly ChannelTrouble[] => failing.filter(({ since }) => now - since.getTime() > briefMs)
+): readonly ChannelTrouble[] =>
+  failing.filter(({ since, isGone }) => isGone || now - since.getTime() > briefMs)

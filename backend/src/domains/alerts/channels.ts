@@ -27,6 +27,7 @@ import { subjectOf, testContent } from './message.ts'
 import type { Outcome } from './outcome.ts'
 import { type Opened, send } from './sending.ts'
 import * as deliveries from './store-deliveries.ts'
+import * as recipientRows from './store-recipients.ts'
 import * as store from './store.ts'
 
 /** How long a webhook is signed with its former secret too. */
@@ -74,6 +75,7 @@ export function channels({
     former_sealed: _former,
     former_until,
     refreshed_at: _refreshed,
+    not_before: _notBefore,
     username,
     mail_from,
     mail_to,
@@ -88,6 +90,7 @@ export function channels({
       former_until !== null && former_until > now() ? former_until.toISOString() : null,
     verified_at: row.verified_at?.toISOString() ?? null,
     problem_since: row.problem_since?.toISOString() ?? null,
+    gone_since: row.gone_since?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   })
@@ -169,13 +172,29 @@ export function channels({
     vault.seal(tx, { ...place('secret_sealed', id), bytes: Buffer.from(secret) })
 
   /** Records the result of an attempt at its channel. Its row must be locked. */
-  const note = async (tx: Tx, row: store.ChannelRow, { problem }: Outcome): Promise<void> => {
+  const note = async (
+    tx: Tx,
+    row: store.ChannelRow,
+    { problem, waitMs, isGone }: Outcome,
+    at: Date,
+  ): Promise<void> => {
     await store.noteChannel(
       tx,
       row.id,
       problem === null
-        ? { verified_at: now(), problem: null, problem_since: null }
-        : { problem, problem_since: row.problem === null ? now() : row.problem_since },
+        ? {
+            verified_at: at,
+            problem: null,
+            problem_since: null,
+            not_before: null,
+            gone_since: null,
+          }
+        : {
+            problem,
+            problem_since: row.problem === null ? at : row.problem_since,
+            ...(waitMs !== undefined && { not_before: new Date(at.getTime() + waitMs) }),
+            ...(isGone && row.kind === 'webhook' && { gone_since: row.gone_since ?? at }),
+          },
     )
     await tell(tx, system, { name: 'channel.updated', object: { kind: 'channel', id: row.id } })
   }
@@ -277,6 +296,11 @@ export function channels({
           const after = await store.updateChannel(tx, id, {
             ...columns,
             ...sealed,
+            // Another receiver has said nothing yet.
+            ...(('url' in rest || 'host' in rest || 'port' in rest) && {
+              not_before: null,
+              gone_since: null,
+            }),
             updated_at: now(),
           })
           await record(tx, caller, {
@@ -320,15 +344,16 @@ export function channels({
       const at = now()
       const deliveryId = randomUUID()
       const began = performance.now()
-      const { partly = false, ...outcome } = await send(
+      const outcome = await send(
         await open(db, row),
         { id: deliveryId, at, content: testContent },
         { policy, tracing, origin: config.publicUrl, now: at, signal },
       )
+      const { problem, status, answer, recipients = [] } = outcome
       const took_ms = Math.round(performance.now() - began)
       await inTransaction(db, async (tx) => {
         const locked = existing(await store.lockChannel(tx, id), 'channel')
-        await note(tx, locked, outcome)
+        await note(tx, locked, outcome, now())
         await deliveries.insert(tx, {
           id: deliveryId,
           channel_id: id,
@@ -342,22 +367,39 @@ export function channels({
         })
         await deliveries.attempted(
           tx,
-          { delivery_id: deliveryId, number: 1, at, took_ms, ...outcome },
-          { next_at: null, at: now(), arrived: partly || outcome.problem === null },
+          { delivery_id: deliveryId, number: 1, at, took_ms, problem, status, answer },
+          {
+            next_at: null,
+            at: now(),
+            arrived: recipients.some((one) => one.problem === null) || problem === null,
+            problem,
+          },
         )
+        if (recipients.length > 0) {
+          const addresses = recipients.map((one) => one.address)
+          await recipientRows.follow(tx, deliveryId, addresses, at)
+          for (const { isFinal: _final, ...one } of recipients)
+            await recipientRows.tried(tx, deliveryId, {
+              ...one,
+              attempts: 1,
+              next_at: null,
+              arrived: one.problem === null,
+            })
+        }
         await record(tx, caller, {
           action: 'channel.tested',
           target: { kind: 'channel', id, name: locked.name },
-          after: { ...(outcome.problem !== null && { problem: outcome.problem }) },
+          after: { ...(problem !== null && { problem }) },
           event: { name: 'delivery.created', object: { kind: 'delivery', id: deliveryId } },
         })
         // The channel works again: what waits for its next attempt is sent now.
-        if (outcome.problem === null) {
+        if (problem === null) {
+          await wakeAlerts(engine, tx)
           await deliveries.hurry(tx, id, now())
           await wakeDeliveries(engine, tx, id)
         }
       })
-      return { ok: outcome.problem === null, ...outcome, took_ms, delivery_id: deliveryId }
+      return { ok: problem === null, problem, status, answer, took_ms, delivery_id: deliveryId }
     },
   }
 

@@ -2,6 +2,7 @@
 import {
   canSendAgain,
   type Delivery,
+  type DeliveryRecipient,
   type deliveryGet,
   type deliveryList,
 } from '#contract/alerts/deliveries.ts'
@@ -17,6 +18,8 @@ import type { Platform } from '../../platform.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
 import { type Content, textOf } from './message.ts'
 import * as store from './store-deliveries.ts'
+import * as recipientRows from './store-recipients.ts'
+import { findChannel } from './store.ts'
 
 const present = (row: store.DeliveryRow): Delivery => ({
   id: row.id,
@@ -29,6 +32,17 @@ const present = (row: store.DeliveryRow): Delivery => ({
   problem: row.problem,
   created_at: row.created_at.toISOString(),
   ended_at: row.ended_at?.toISOString() ?? null,
+})
+
+const presentRecipient = ({
+  delivery_id: _delivery,
+  arrived,
+  next_at,
+  ...row
+}: recipientRows.RecipientRow): DeliveryRecipient => ({
+  ...row,
+  state: arrived === null ? 'waiting' : arrived ? 'sent' : 'failed',
+  next_at: next_at?.toISOString() ?? null,
 })
 
 /** Kinds of objects that the caller may not read, so neither what messages say of them. */
@@ -74,6 +88,7 @@ export const deliveries = ({
     return {
       ...present(row),
       text: textOf(content, config.publicUrl),
+      recipients: (await recipientRows.recipientsOf(db, id)).map(presentRecipient),
       tries: tries.map(({ delivery_id: _id, at, ...rest }) => ({ ...rest, at: at.toISOString() })),
     }
   },
@@ -84,7 +99,14 @@ export const deliveries = ({
       const { row } = existing(caller, await store.lock(tx, id))
       demand(canSendAgain(present(row)), 'transition_refused')
       const at = new Date(clock.now())
+      const channel = await findChannel(tx, row.channel_id!)
+      if (channel?.gone_since)
+        throw new Problem(
+          'transition_refused',
+          `The receiver of ${channel.name} says that it is gone (410). Change its URL, or send a test message first`,
+        )
       const expires_at = new Date(at.getTime() + keepTryingMs)
+      await recipientRows.beginAgain(tx, id, at)
       const next = present(await store.begin(tx, id, { at, expires_at }))
       await record(tx, caller, {
         action: 'delivery.retried',

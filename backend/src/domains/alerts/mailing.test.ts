@@ -154,10 +154,15 @@ test('a refused recipient is named, and a refused password is not in what is kep
     },
   })
   const some = await sendMail(serverAt(picky.port), mail, policy, signal)
-  expect(some.problem).toContain('refused 1 of 2 recipients: night@example.com')
-  expect(some.partly).toBe(true)
+  expect(some.problem).toContain('refused 1 of 2 recipients: night@example.com (status 550)')
+  expect(some.recipients).toMatchObject([
+    { address: 'ops@example.com', problem: null },
+    { address: 'night@example.com', status: 550, isFinal: true },
+  ])
   const none = serverAt(picky.port, { to: ['night@example.com'] })
-  expect((await sendMail(none, mail, policy, signal)).partly).toBeUndefined()
+  expect((await sendMail(none, mail, policy, signal)).recipients).toMatchObject([
+    { status: 550, isFinal: true },
+  ])
   const strict = await mailServer({
     allowInsecureAuth: true,
     authMethods: ['PLAIN'],

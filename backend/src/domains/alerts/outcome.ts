@@ -6,11 +6,22 @@ export interface Outcome {
   /** Of HTTP or SMTP. */
   readonly status: number | null
   readonly answer: string
-  /**
-   * Some of the recipients got it, although there is a problem. It is not sent again, because those
-   * would get it again and again.
-   */
-  readonly partly?: true
+  /** Of a mail: what became of each recipient that was tried. */
+  readonly recipients?: readonly RecipientOutcome[]
+  /** How long the receiver asks to wait, in ms (`Retry-After`). */
+  readonly waitMs?: number
+  /** The receiver says that it is gone for good (410). */
+  readonly isGone?: true
+}
+
+export interface RecipientOutcome {
+  readonly address: string
+  /** Of the reply of SMTP; null if there was none. */
+  readonly status: number | null
+  /** Null if it got the mail. */
+  readonly problem: string | null
+  /** No further attempt changes it (5yz). */
+  readonly isFinal: boolean
 }
 
 /** Bytes that are kept of an answer. */

@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { retryAfterMs } from '#contract/connections/retry-after.ts'
 import { byUrl, whyNoAnswer } from '../../endpoints/no-answer.ts'
 import { type EndpointPolicy, EndpointRefused } from '../../endpoints/policy.ts'
 import { limitInformational } from '../../reading/collect.ts'
@@ -17,7 +18,12 @@ interface Post {
   readonly body: string
   /** What must not be shown if the answer repeats it. */
   readonly secrets: readonly string[]
+  /** The time of the attempt. */
+  readonly now: Date
 }
+
+/** A receiver can't ask for a longer pause, in ms. */
+const mostWaitMs = 3_600_000
 
 /**
  * The first bytes of an answer. The connection is closed after them, because a receiver may send
@@ -36,7 +42,7 @@ async function firstBytes(answer: IncomingMessage): Promise<Buffer> {
 
 /** @throws the reason of `signal`, if it aborts */
 export async function post(
-  { url, headers, body, secrets }: Post,
+  { url, headers, body, secrets, now }: Post,
   policy: EndpointPolicy,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -68,7 +74,18 @@ export async function post(
     })
     const status = answer.statusCode ?? 0
     const text = shownAnswer(await firstBytes(answer), secrets)
-    return { problem: problemOf(url.host, status), status, answer: text }
+    const problem = problemOf(url.host, status)
+    const waitMs =
+      problem === null
+        ? null
+        : retryAfterMs(answer.headers['retry-after'], { nowMs: now.getTime(), mostMs: mostWaitMs })
+    return {
+      problem,
+      status,
+      answer: text,
+      ...(waitMs !== null && { waitMs }),
+      ...(status === 410 && { isGone: true as const }),
+    }
   } catch (error) {
     if (signal.aborted) throw signal.reason
     const problem =
@@ -84,6 +101,7 @@ const problemOf = (host: string, status: number): string | null => {
   if (status >= 300 && status < 400)
     return `${host} redirects to another address, which is not followed (status ${status})`
   if (status === 401 || status === 403) return `${host} refuses the credentials (status ${status})`
+  if (status === 410) return `${host} says that the receiver is gone (status 410)`
   return `${host} answered with status ${status}`
 }
 

@@ -42,7 +42,7 @@ export const refreshing =
     await job.fence.write(async (tx) => {
       const row = await store.lockChannel(tx, channel.id)
       if (!row) return
-      await channels.note(tx, row, outcome)
+      await channels.note(tx, row, outcome, new Date(job.now()))
       await store.noteChannel(tx, channel.id, { refreshed_at: now })
       if (outcome.problem === null) await deliveries.hurry(tx, channel.id, new Date(job.now()))
     })

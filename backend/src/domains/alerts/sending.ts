@@ -89,7 +89,7 @@ async function sendTo(
       ...signatureHeaders(channel.secrets, { id, at: now, body }),
     }
     return post(
-      { url, headers, body, secrets: [...channel.secrets, ...partsOf(url)] },
+      { url, headers, body, secrets: [...channel.secrets, ...partsOf(url)], now },
       policy,
       signal,
     )
@@ -114,6 +114,7 @@ async function sendTo(
           credential?.split(' ', 2)[1] ?? '',
           ...partsOf(new URL(channel.url)),
         ],
+        now,
       },
       policy,
       signal,

@@ -79,9 +79,14 @@ export const nextOf = (on: On, channelId: string, at: Date): Promise<DeliveryRow
 export async function attempted(
   tx: Tx,
   attempt: Insertable<Tables['delivery_attempt']>,
-  { next_at, at, arrived }: { next_at: Date | null; at: Date; arrived: boolean },
+  {
+    next_at,
+    at,
+    arrived,
+    problem,
+  }: { next_at: Date | null; at: Date; arrived: boolean; problem: string | null },
 ): Promise<void> {
-  const { delivery_id: id, problem = null } = attempt
+  const { delivery_id: id } = attempt
   await tx.insertInto('delivery_attempt').values(attempt).execute()
   await tx
     .updateTable('delivery_attempt')
@@ -116,50 +121,91 @@ export const begin = (
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** After a message has arrived: what waits for the next attempt is sent now. */
-export const hurry = (tx: Tx, channelId: string, at: Date) =>
-  tx
+/**
+ * Whether an earlier attempt is of use: not for a mail whose recipients the server has refused for
+ * now, because it wants to be asked later.
+ */
+const mayHurry = sql<boolean>`(
+  not exists (select from delivery_recipient r where r.delivery_id = delivery.id and r.next_at is not null)
+  or exists (select from delivery_recipient r where r.delivery_id = delivery.id and r.next_at is not null and r.status is null)
+)`
+const hurried = async (tx: Tx, ids: readonly string[], at: Date): Promise<void> => {
+  await tx
     .updateTable('delivery')
     .set({ next_at: at })
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
+  await tx
+    .updateTable('delivery_recipient')
+    .set({ next_at: at })
+    .where('delivery_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('next_at', '>', at)
+    .where('status', 'is', null)
+    .execute()
+}
+const late = (tx: Tx, channelId: string, at: Date) =>
+  tx
+    .selectFrom('delivery')
+    .select(['id', 'next_at'])
     .where('channel_id', '=', channelId)
     .where('next_at', '>', at)
-    .execute()
+    .where(mayHurry)
+
+/** After a message has arrived: what waits for the next attempt is sent now. */
+export const hurry = async (tx: Tx, channelId: string, at: Date): Promise<void> => {
+  const rows = await late(tx, channelId, at).execute()
+  await hurried(
+    tx,
+    rows.map(({ id }) => id),
+    at,
+  )
+}
 
 /** The oldest message that waits for the next attempt is sent now. */
-export const hurryOldest = (tx: Tx, channelId: string, at: Date) =>
-  tx
-    .updateTable('delivery')
-    .set({ next_at: at })
-    .where('id', '=', (e) =>
-      e
-        .selectFrom('delivery')
-        .select('id')
-        .where('channel_id', '=', channelId)
-        .where('next_at', 'is not', null)
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(1),
-    )
-    .where('next_at', '>', at)
+export const hurryOldest = async (tx: Tx, channelId: string, at: Date): Promise<void> => {
+  const [oldest] = await tx
+    .selectFrom('delivery')
+    .select('id')
+    .where('channel_id', '=', channelId)
+    .where('next_at', 'is not', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
     .execute()
+  const rows = oldest ? await late(tx, channelId, at).where('id', '=', oldest.id).execute() : []
+  await hurried(
+    tx,
+    rows.map(({ id }) => id),
+    at,
+  )
+}
 
-/** Gives up a message whose time is over. */
-export const giveUp = (tx: Tx, id: string, problem: string, at: Date) =>
+/** Ends a message. `arrived`: at somebody, at least. */
+export const end = (
+  tx: Tx,
+  id: string,
+  { problem, arrived, at }: { problem: string | null; arrived: boolean; at: Date },
+) =>
   tx
     .updateTable('delivery')
-    .set({ next_at: null, arrived: false, ended_at: at, problem })
+    .set({ next_at: null, arrived, ended_at: at, problem })
     .where('id', '=', id)
     .where('next_at', 'is not', null)
     .execute()
+/** A message waits for another time. */
+export const wait = (tx: Tx, id: string, next_at: Date) =>
+  tx.updateTable('delivery').set({ next_at }).where('id', '=', id).execute()
 
-/** Gives up what waits for a channel that is removed. */
-export const drop = (tx: Tx, channelId: string, problem: string, at: Date) =>
-  tx
-    .updateTable('delivery')
-    .set({ next_at: null, arrived: false, ended_at: at, problem })
-    .where('channel_id', '=', channelId)
-    .where('next_at', 'is not', null)
-    .execute()
+/** Gives up what waits for a channel that is removed, or whose receiver is gone. */
+export async function drop(tx: Tx, channelId: string, problem: string, at: Date): Promise<void> {
+  await sql`update delivery_recipient r set next_at = null, arrived = false, problem = ${problem}
+    from delivery d where d.id = r.delivery_id and d.channel_id = ${channelId} and r.next_at is not null`.execute(
+    tx,
+  )
+  await sql`update delivery d set next_at = null, ended_at = ${at}, problem = ${problem},
+    arrived = exists (select from delivery_recipient r where r.delivery_id = d.id and r.arrived)
+    where d.channel_id = ${channelId} and d.next_at is not null`.execute(tx)
+}
 
 /** When the last message to each channel was made, tests not counted. */
 export const lastMade = async (on: On): Promise<ReadonlyMap<string, Date>> =>
@@ -203,6 +249,14 @@ export const tellAfresh = (tx: Tx, channelId: string, at: Date, without: readonl
     .where('told_at', '=', at)
     .where('ended_at', 'is', null)
     .where('finding_id', '<>', sql<string>`all(${without}::uuid[])`)
+    .execute()
+/** Makes the channel hear again of every open finding. */
+export const tellAllAfresh = (tx: Tx, channelId: string) =>
+  tx
+    .updateTable('alert')
+    .set({ again: true })
+    .where('channel_id', '=', channelId)
+    .where('ended_at', 'is', null)
     .execute()
 /** The channel was told that these findings have ended. */
 export const tellEnd = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>

@@ -87,7 +87,7 @@ export const noteChannel = (
   id: string,
   change: Pick<
     Updateable<Tables['channel']>,
-    'verified_at' | 'problem' | 'problem_since' | 'refreshed_at'
+    'verified_at' | 'problem' | 'problem_since' | 'refreshed_at' | 'not_before' | 'gone_since'
   >,
 ) => tx.updateTable('channel').set(change).where('id', '=', id).execute()
 

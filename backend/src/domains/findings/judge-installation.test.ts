@@ -75,12 +75,20 @@ test('a schedule that should have taken newer backups is a finding, also while i
 })
 
 test('a channel that has not delivered for more than fifteen minutes is a finding of its own', () => {
-  const failing = (name: string, since: string) => ({
+  const failing = (name: string, since: string, isGone = false) => ({
     id: name,
     name,
     problem: 'mail.example.com does not answer',
     since: at(since),
+    isGone,
   })
+  expect(judged({}, [failing('brief', '21:59:00', true)])).toEqual([
+    [
+      'channel_gone',
+      '21:59',
+      'mail.example.com does not answer, so it gets nothing more. Change the URL of the channel, or remove it.',
+    ],
+  ])
   expect(judged({}, [failing('brief', '21:46:00')])).toEqual([])
   expect(judged({}, [failing('office', '21:44:00'), failing('on-call', '21:40:00')])).toEqual([
     ['channel_fails', '21:44', 'mail.example.com does not answer.'],

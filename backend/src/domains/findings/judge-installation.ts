@@ -42,8 +42,17 @@ export function judgeInstallation(
   return [
     ...(backup === null ? [] : [finding(object, backup)]),
     ...haltedOf(halted).map((said) => finding(object, said)),
-    ...channelTroubles(channels, now).map(({ id, name, problem: reason, since }) =>
-      finding({ kind: 'channel', id, name }, { kind: 'channel_fails', since, reason }),
+    ...channelTroubles(channels, now).map(({ id, name, problem, since, isGone }) =>
+      finding(
+        { kind: 'channel', id, name },
+        isGone
+          ? {
+              kind: 'channel_gone',
+              since,
+              reason: `${problem}, so it gets nothing more. Change the URL of the channel, or remove it`,
+            }
+          : { kind: 'channel_fails', since, reason: problem },
+      ),
     ),
   ]
 }

@@ -6,6 +6,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
+import { retryAfterMs } from '#contract/connections/retry-after.ts'
 import { mayPass } from '#contract/connections/words.ts'
 import { text as printable } from '#talos/client/text.ts'
 import { Told } from '../../causes/told.ts'
@@ -86,11 +87,8 @@ class TryAgain extends Error {
   }
 }
 
-/** `Retry-After` in seconds; a date or an invalid value counts as absent. */
-const retryAfterMs = ({ headers }: IncomingMessage): number => {
-  const header = headers['retry-after'] ?? ''
-  return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
-}
+const pauseOf = ({ headers }: IncomingMessage): number =>
+  retryAfterMs(headers['retry-after'], { nowMs: Date.now(), mostMs: Infinity }) ?? 0
 
 async function bytesOf(
   answer: IncomingMessage,
@@ -168,11 +166,11 @@ export function factoryCalls(
     }
     const said = bytes === undefined ? '' : words(new TextDecoder().decode(bytes.subarray(0, 4096)))
     if (code === 429)
-      throw new TryAgain(unreachable('refuses more requests for now (429)'), retryAfterMs(answer))
+      throw new TryAgain(unreachable('refuses more requests for now (429)'), pauseOf(answer))
     if (code >= 500)
       throw new TryAgain(
         unreachable(`failed with ${code}${said === '' ? '' : `: ${said}`}`),
-        retryAfterMs(answer),
+        pauseOf(answer),
       )
     if (code >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(code)}`)
     if (code !== status) throw unreachable(`sent an invalid response: status ${code}`)

@@ -33,6 +33,7 @@ const onCall: Channel = {
   verified_at: null,
   problem: null,
   problem_since: null,
+  gone_since: null,
   version: 3,
   created_at: at,
   updated_at: at,

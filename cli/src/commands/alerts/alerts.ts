@@ -366,6 +366,25 @@ export const alertCommands: Command[] = [
           ],
           'Not sent yet',
         ),
+        ...(d.recipients.length === 0
+          ? []
+          : [
+              table(
+                terminal,
+                d.recipients,
+                [
+                  { title: 'RECIPIENT', text: (r) => r.address },
+                  { title: 'STATE', text: (r) => r.state },
+                  { title: 'STATUS', text: (r) => (r.status === null ? '' : String(r.status)) },
+                  {
+                    title: 'NEXT ATTEMPT',
+                    text: (r) => (r.next_at === null ? '' : localTime(r.next_at)),
+                  },
+                  { title: 'PROBLEM', text: (r) => r.problem ?? '' },
+                ],
+                'No recipient',
+              ),
+            ]),
       ].join('\n'),
   }),
   objectCommand({

@@ -28,6 +28,18 @@ export default function ShowDelivery({ id }: { id: string }) {
           <pre className={css['text']} tabIndex={0} aria-label="Message">
             {data.text}
           </pre>
+          {data.recipients.length > 0 && (
+            <ul className="stack stack1 fs13" aria-label="Recipients">
+              {data.recipients.map((one) => (
+                <li key={one.address}>
+                  <strong>{one.address}</strong>: {deliveryStates[one.state]}
+                  {one.status !== null && `, status ${one.status}`}
+                  {one.next_at !== null && `, next attempt ${exact(one.next_at)}`}
+                  {one.problem !== null && <p>{one.problem}</p>}
+                </li>
+              ))}
+            </ul>
+          )}
           {data.tries.length === 0 && <p className="fs13 t2">Not sent yet.</p>}
           <ol className="stack stack2 fs13">
             {data.tries.toReversed().map((one) => (
