@@ -3,6 +3,7 @@
  * each entry contains the hash of the previous one.
  */
 import * as z from 'zod/mini'
+import { codeText, lineText, personText, wordText } from './bounds/fields.ts'
 import { bounding } from './bounds/text.ts'
 import { list, listOperation, meaningsOf, narrowingOf } from './list.ts'
 import { operation, type Words } from './operation.ts'
@@ -229,24 +230,24 @@ export function auditSentence(
 export const AuditEntry = z.object({
   seq: z.int(),
   at: time,
-  actor: z.nullable(z.string()),
+  actor: z.nullable(personText),
   /** Id of the session or API token that was used; null for actions of Steelyard itself. */
-  session_id: z.nullable(z.string()),
+  session_id: z.nullable(wordText),
   /** Whether an API token was used. */
   by_token: z.boolean(),
-  ip: z.nullable(z.string()),
-  action: z.string(),
+  ip: z.nullable(codeText),
+  action: wordText,
   target: z.nullable(
-    z.object({ kind: z.string(), id: z.nullable(z.string()), name: z.nullable(z.string()) }),
+    z.object({ kind: codeText, id: z.nullable(wordText), name: z.nullable(lineText) }),
   ),
   /** `ok`, or the code of the refusal. */
-  result: z.string(),
+  result: wordText,
   /** Fields of the object before and after the change, without secrets. */
   before: z.nullable(z.record(z.string(), z.unknown())),
   after: z.nullable(z.record(z.string(), z.unknown())),
-  request_id: z.nullable(z.string()),
+  request_id: z.nullable(wordText),
   /** SHA-256, hex, of this entry and the previous hash. */
-  hash: z.string(),
+  hash: wordText,
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 

@@ -4,6 +4,8 @@
  */
 import type { Words } from './operation.ts'
 import * as z from 'zod/mini'
+import { LeftOut } from './bounds/rows.ts'
+import { codeText } from './bounds/fields.ts'
 import { list } from './list.ts'
 import { seen } from './names.ts'
 import { callsOf } from './object-calls.ts'
@@ -13,7 +15,10 @@ import { count, counted } from './words.ts'
 
 const countryLetters = z
   .string()
-  .check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
+  .check(
+    z.maxLength(2, 'Country code must be two letters (ISO 3166)'),
+    z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'),
+  )
 /**
  * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here
  * because browsers and Node.js differ in which further regions they know (ZZ, EU, codes of former
@@ -38,7 +43,10 @@ const countryCode = countryLetters.check(
 /** UN/LOCODE place: letters and the digits 2 to 9. */
 const cityCode = z
   .string()
-  .check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
+  .check(
+    z.maxLength(3, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'),
+    z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'),
+  )
 const numberIn = (low: number, high: number, sentence: string) =>
   z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
 const textUpTo = (length: number, name: string) =>
@@ -89,12 +97,14 @@ const change = z.extend(z.partial(declared), {
 
 export const Datacenter = z.extend(declared, {
   id: z.uuid(),
-  code: z.string(),
+  code: codeText,
   /** Number of servers, computed. Servers with unknown hardware add nothing to `compute_units`. */
   servers: z.int(),
   clusters: z.int(),
   subnets: z.int(),
   compute_units: z.object({ total: z.int(), free: z.int() }),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type Datacenter = z.infer<typeof Datacenter>
@@ -128,6 +138,7 @@ export const DatacenterInput = z
 
 const datacenters = list<Datacenter>()({
   nouns: ['datacenter', 'datacenters'],
+  large: { certifications: [], address: null, notes: null },
   columns: {
     code: { label: 'Code', sort: true, value: (d: Datacenter) => d.code },
     country: { label: 'Country', value: (d: Datacenter) => d.country_code },

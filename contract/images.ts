@@ -3,6 +3,16 @@
  * id and builds the image.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from './bounds/rows.ts'
+import {
+  codeText,
+  lineText,
+  nameText,
+  personText,
+  sentenceText,
+  urlText,
+  wordText,
+} from './bounds/fields.ts'
 import { ExtensionNames, KernelArgs } from './images/customization.ts'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
@@ -42,10 +52,10 @@ export const imageFactoryGet = operation(
 export const extensionTiers = ['core', 'extra', 'contrib'] as const
 export const Extension = z.object({
   /** `siderolabs/gvisor` */
-  name: z.string(),
-  ref: z.string(),
-  author: z.string(),
-  description: z.string(),
+  name: nameText,
+  ref: lineText,
+  author: lineText,
+  description: sentenceText,
   tier: z.nullable(z.enum(extensionTiers)),
 })
 export type Extension = z.infer<typeof Extension>
@@ -91,7 +101,7 @@ export const ImageLink = z.object({ format: z.enum(imageFormats), url: z.string(
 
 export const Image = z.object({
   id: z.uuid(),
-  talos_version: z.string(),
+  talos_version: codeText,
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
@@ -101,28 +111,26 @@ export const Image = z.object({
    */
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  token: z.nullable(
-    z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) }),
-  ),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: codeText })),
+  token: z.nullable(z.object({ id: z.uuid(), name: codeText, status: z.enum(joinTokenStatuses) })),
   /**
    * Lower-case hexadecimal SHA-256 of the schematic's text including the token, computed here and
    * confirmed by the factory. If the factory writes the same schematic with other quotes, this is
    * the hash of the factory's text.
    */
-  schematic_id: z.string(),
+  schematic_id: wordText,
   /** The YAML that the factory receives. */
   schematic: z.string(),
   factory: z.object({
-    url: z.string(),
+    url: urlText,
     simulated: z.boolean(),
     /** When the factory confirmed this id; null: the links don't work yet. */
     registered_at: z.nullable(time),
     /** Why the factory has not confirmed the id. */
-    reason: z.nullable(z.string()),
+    reason: z.nullable(sentenceText),
   }),
   /** Link to the chosen format. */
-  url: z.string(),
+  url: urlText,
   links: z.array(ImageLink),
   /** An iPXE script equivalent to the script of the factory. */
   pxe_script: z.string(),
@@ -133,14 +141,26 @@ export const Image = z.object({
   kernel_command_line: z.string(),
   /** Sentences about why servers might not boot as expected. */
   warnings: z.array(z.string()),
-  created_by: z.nullable(z.string()),
+  created_by: z.nullable(personText),
   created_at: time,
   version: z.int(),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
 })
 export type Image = z.infer<typeof Image>
 
 const images = list<Image>()({
   nouns: ['image', 'images'],
+  large: {
+    extensions: [],
+    kernel_args: [],
+    schematic: '',
+    links: [],
+    pxe_script: '',
+    kernel_command_line: '',
+    warnings: [],
+  },
+  mostPerPage: 200,
   columns: {
     id: { label: 'Id', kind: 'mono', value: (i: Image) => i.id },
     created_at: { label: 'Made', kind: 'time', sort: true, value: (i: Image) => i.created_at },

@@ -4,6 +4,15 @@
  * arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from './bounds/rows.ts'
+import {
+  codeText,
+  lineText,
+  nameText,
+  personText,
+  sentenceText,
+  wordText,
+} from './bounds/fields.ts'
 import { labelsText } from './labels/changed.ts'
 import { ShownLabels } from './labels/filter.ts'
 import { AllLabels } from './labels/labels.ts'
@@ -37,10 +46,10 @@ export const longestLifetimeHours = 8760
 
 export const JoinToken = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   status: z.enum(joinTokenStatuses),
   /** The datacenter of servers that join with the token. */
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: codeText })),
   /** Labels that new servers get when they join with the token, or with an image that carries it. */
   labels: z.optional(ShownLabels),
   /** Each system UUID counts as one use; a reboot doesn't count again. null: unlimited. */
@@ -49,13 +58,15 @@ export const JoinToken = z.object({
   expires_at: z.nullable(time),
   revoked_at: z.nullable(time),
   last_used_at: z.nullable(time),
-  created_by: z.nullable(z.string()),
+  created_by: z.nullable(personText),
   created_at: time,
   /**
    * Counts changes by users. Uses of the token don't change the version, so a revocation never
    * conflicts with a use.
    */
   version: z.int(),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
 })
 export type JoinToken = z.infer<typeof JoinToken>
 
@@ -91,6 +102,7 @@ export type NewJoinToken = z.infer<typeof NewJoinToken>
 
 const joinTokens = list<JoinToken>()({
   nouns: ['join token', 'join tokens'],
+  large: { labels: {} },
   columns: {
     name: { label: 'Name', sort: true, value: (t: JoinToken) => t.name },
     status: { label: 'Status', kind: 'word', sort: true, value: (t: JoinToken) => t.status },
@@ -185,17 +197,17 @@ export const joinTokenRevoke = operation(
  */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
-  id: z.string(),
+  id: wordText,
   /** Time of the last announcement of this UUID with this token from this address. */
   at: time,
-  uuid: z.string(),
-  serial: z.string(),
-  mac: z.nullable(z.string()),
+  uuid: lineText,
+  serial: lineText,
+  mac: z.nullable(wordText),
   /** Source address of the announcement, which Steelyard dials. */
-  address: z.string(),
+  address: codeText,
   result: z.enum(arrivalResults),
-  reason: z.nullable(z.string()),
-  server: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  reason: z.nullable(sentenceText),
+  server: z.nullable(z.object({ id: z.uuid(), name: nameText })),
 })
 export type Arrival = z.infer<typeof Arrival>
 const arrivals = list<Arrival>()({

@@ -4,6 +4,7 @@
  * In the backend, a sort key or filter without code to read its value does not compile.
  */
 import * as z from 'zod/mini'
+import type { Large } from './bounds/rows.ts'
 import { longestSelector, selectorOf, selectorSentence } from './labels/selector.ts'
 import { type Operation, operation } from './operation.ts'
 import { type Page, pageOf, wholeInQuery } from './page.ts'
@@ -96,6 +97,8 @@ export interface List<Item, C extends Columns<Item> = Columns<Item>, F extends F
    * by the values of a label.
    */
   readonly groups?: readonly string[]
+  /** Large fields of the rows, each with the value that stands for what is left out. */
+  readonly large?: Large
 }
 /**
  * Any declared list. The item type is `never`, because functions that take an item, such as
@@ -150,6 +153,7 @@ export const list =
     perPage?: number
     mostPerPage?: number
     groups?: readonly NoInfer<keyof F & string>[]
+    large?: { readonly [K in keyof Item]?: Item[K] }
   }): List<Item, C, F> => ({ perPage: 50, mostPerPage: 1000, filters: {} as F, ...declared })
 
 /** Largest page of a list, in bytes of JSON. */
@@ -288,7 +292,7 @@ export const listOperation = <
   ...operation(name, `GET ${path}`, scope, {
     ...declared,
     query: z.strictObject({ ...queryOf(of), ...(more as M) }),
-    answer: pageOf(item),
+    answer: pageOf(item, of.large),
   }),
   meanings: meaningsOf(of),
   list: of,

@@ -3,6 +3,8 @@
  * has come, and what it is waiting for.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from './bounds/rows.ts'
+import { lineText, personText, sentenceText } from './bounds/fields.ts'
 import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
@@ -234,11 +236,11 @@ export const Operation = z.object({
   target: z.object({
     kind: z.enum(['server', 'cluster', 'datacenter', 'shared_patch']),
     id: z.nullable(z.uuid()),
-    name: z.string(),
+    name: lineText,
   }),
   status: z.enum(operationStatuses),
-  reason: z.nullable(z.string()),
-  created_by: z.nullable(z.string()),
+  reason: z.nullable(sentenceText),
+  created_by: z.nullable(personText),
   created_at: time,
   /** When a scheduled change begins at the earliest. */
   starts_at: z.optional(z.nullable(time)),
@@ -252,6 +254,8 @@ export const Operation = z.object({
   started_at: z.nullable(time),
   ended_at: z.nullable(time),
   steps: z.array(Step),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
 })
 export type Operation = z.infer<typeof Operation>
 
@@ -294,6 +298,8 @@ export const canRetryOperation = (o: Pick<Operation, 'status' | 'kind'>): Verdic
 
 const operations = list<Operation>()({
   nouns: ['operation', 'operations'],
+  large: { steps: [] },
+  mostPerPage: 200,
   columns: {
     id: { label: 'Id', kind: 'mono', hidden: true, value: (o: Operation) => o.id },
     kind: { label: 'Kind', value: (o: Operation) => o.kind },

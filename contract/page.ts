@@ -1,11 +1,12 @@
 import * as z from 'zod/mini'
+import { type Large, rowsOf } from './bounds/rows.ts'
 
 /**
  * The format of every list. `page` counts from 1; `total` is the number of matches, not of rows on
- * the page.
+ * the page. `large`: the large fields of the rows (`bounds/rows.ts`).
  */
-export const pageOf = <T extends z.core.$ZodType>(item: T) =>
-  z.object({ items: z.array(item), page: z.int(), per_page: z.int(), total: z.int() })
+export const pageOf = <T extends z.core.$ZodType>(item: T, large?: Large) =>
+  z.object({ items: rowsOf(item, large), page: z.int(), per_page: z.int(), total: z.int() })
 
 export interface Page<T> {
   items: T[]

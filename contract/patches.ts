@@ -3,6 +3,7 @@
  * are read-only.
  */
 import * as z from 'zod/mini'
+import { codeText, mostKeys, personText, wordText } from './bounds/fields.ts'
 import { nameOf } from './names.ts'
 import { list, mostListBytes } from './list.ts'
 import { operation, type Words } from './operation.ts'
@@ -18,6 +19,8 @@ export const patchLimits = {
   depth: 32,
   documents: 64,
   labels: 20,
+  /** Characters of a key and of a value. */
+  labelLength: 63,
   weight: { min: 0, max: 999, default: 500 },
 } as const
 
@@ -52,6 +55,10 @@ const labels = z
     z
       .string()
       .check(
+        z.maxLength(
+          patchLimits.labelLength,
+          'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens',
+        ),
         z.regex(
           /^[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?$/,
           'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens',
@@ -60,17 +67,17 @@ const labels = z
     z
       .string()
       .check(
+        z.maxLength(
+          patchLimits.labelLength,
+          'A label value has up to 63 letters, digits, dots, underscores and hyphens',
+        ),
         z.regex(
           /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/,
           'A label value has up to 63 letters, digits, dots, underscores and hyphens',
         ),
       ),
   )
-  .check(
-    z.refine((l) => Object.keys(l).length <= patchLimits.labels, {
-      error: `At most ${patchLimits.labels} labels`,
-    }),
-  )
+  .check(mostKeys(patchLimits.labels, `At most ${patchLimits.labels} labels`))
 
 export const patchWeight = z
   .int('Weight must be a whole number')
@@ -91,11 +98,11 @@ export const NewPatch = z.strictObject({
 export type NewPatch = z.infer<typeof NewPatch>
 
 export const Patch = z.object({
-  patch_id: z.string(),
+  patch_id: codeText,
   node_id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   weight: z.int(),
-  labels: z.record(z.string(), z.string()),
+  labels: z.record(wordText, wordText),
   /**
    * YAML. Secrets are masked on reading; without `secrets:read`, fields that may contain a secret
    * and comments are masked too (docs/security.md).
@@ -110,7 +117,7 @@ export const Patch = z.object({
   version: z.int(),
   created_at: z.nullable(time),
   updated_at: z.nullable(time),
-  created_by: z.nullable(z.string()),
+  created_by: z.nullable(personText),
 })
 export type Patch = z.infer<typeof Patch>
 

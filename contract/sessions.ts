@@ -3,6 +3,7 @@
  * case.
  */
 import * as z from 'zod/mini'
+import { codeText, lineText, personText } from './bounds/fields.ts'
 import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation, type Words } from './operation.ts'
@@ -11,7 +12,7 @@ import { code } from './people/second-factor.ts'
 import { Role, Scope } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
-export const User = z.object({ id: z.uuid(), email: z.string(), name: z.string() })
+export const User = z.object({ id: z.uuid(), email: personText, name: personText })
 export type User = z.infer<typeof User>
 
 /** Longest life of a session from sign-in, in seconds. */
@@ -156,8 +157,8 @@ export const Session = z.object({
   last_used_at: time,
   /** The latest time at which the session ends. An idle session ends earlier. */
   expires_at: time,
-  ip: z.string(),
-  user_agent: z.string(),
+  ip: codeText,
+  user_agent: lineText,
   /** Whether this is the session of the request. */
   current: z.boolean(),
 })

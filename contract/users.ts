@@ -1,5 +1,6 @@
 /** Users of this installation. */
 import * as z from 'zod/mini'
+import { personText } from './bounds/fields.ts'
 import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
 import { operation, withProof, type Words } from './operation.ts'
@@ -10,8 +11,8 @@ import { displayName, email, newPassword } from './sessions.ts'
 
 export const Person = z.object({
   id: z.uuid(),
-  email: z.string(),
-  name: z.string(),
+  email: personText,
+  name: personText,
   role: Role,
   created_at: time,
   last_sign_in_at: z.nullable(time),

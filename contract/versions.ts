@@ -3,12 +3,14 @@ import * as z from 'zod/mini'
 import { operation, type Words } from './operation.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
+const longestVersion = 32
 /** `v1.13.9`, with or without the `v`, optionally with a prerelease. */
 export const talosVersionText = (example = 'v1.13.9') =>
   z
     .string()
     .check(
       z.trim(),
+      z.maxLength(longestVersion, `Enter a version such as ${example}`),
       z.regex(
         /^v?\d{1,4}\.\d{1,4}\.\d{1,4}(?:-(?:alpha|beta|rc)\.\d{1,4})?$/,
         `Enter a version such as ${example}`,
@@ -17,7 +19,11 @@ export const talosVersionText = (example = 'v1.13.9') =>
 const kubernetesVersion = /^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/
 export const kubernetesVersionText = z
   .string()
-  .check(z.trim(), z.regex(kubernetesVersion, 'Enter a version such as 1.36.3'))
+  .check(
+    z.trim(),
+    z.maxLength(longestVersion, 'Enter a version such as 1.36.3'),
+    z.regex(kubernetesVersion, 'Enter a version such as 1.36.3'),
+  )
 
 const Support = z.object({
   /** Day on which upstream support ends, UTC; null: unknown or not set yet. */

@@ -291,7 +291,7 @@ export const finding: Noun = {
   async find(api, text) {
     if (isId(text)) return { id: text, name: text }
     const { items } = await api.call(findingList, {
-      query: { q: text.slice(0, longestQuery), per_page: 1000 },
+      query: { q: text.slice(0, longestQuery), per_page: findingList.list.mostPerPage },
     })
     const [one, ...more] = items.filter(({ object }) => object.name === text.trim())
     if (!one)

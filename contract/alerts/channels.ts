@@ -3,6 +3,7 @@
  * recipients, or an Alertmanager.
  */
 import * as z from 'zod/mini'
+import { atMost, codeText, nameText, personText, sentenceText, urlText } from '../bounds/fields.ts'
 import { list } from '../list.ts'
 import { nameOf, seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -25,23 +26,24 @@ export const mailSecurities = {
 }
 const securities = ['starttls', 'tls', 'none'] as const
 
+const mostRecipients = 20
 export const Channel = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   kind: z.enum(kinds),
   /**
    * Of a webhook or an Alertmanager; null for mail. Its path and query, which may contain a token,
    * are shown only to those who may change it: `https://hooks.example.com/…`.
    */
-  url: z.nullable(z.string()),
+  url: z.nullable(urlText),
   /** The mail server. This and the other fields of mail are null for the other kinds. */
-  host: z.nullable(z.string()),
+  host: z.nullable(nameText),
   port: z.nullable(z.int()),
   security: z.nullable(z.enum(securities)),
-  from: z.nullable(z.string()),
-  to: z.nullable(z.array(z.string())),
+  from: z.nullable(personText),
+  to: z.nullable(atMost(personText, mostRecipients)),
   /** The name with which Steelyard signs in at a mail server or an Alertmanager. */
-  user: z.nullable(z.string()),
+  user: z.nullable(personText),
   has_secret: z.boolean(),
   /** Until then a webhook is signed with its former secret too; null if there is none. */
   former_secret_until: z.nullable(time),
@@ -49,7 +51,7 @@ export const Channel = z.object({
   /** When the last message arrived. */
   verified_at: z.nullable(time),
   /** Why the last message did not arrive; null if it did. */
-  problem: z.nullable(z.string()),
+  problem: z.nullable(sentenceText),
   problem_since: z.nullable(time),
   /**
    * Since then the receiver of a webhook says that it is gone (410). It gets nothing more, until the
@@ -101,7 +103,7 @@ const address = z
   )
 const recipients = z.array(address).check(
   z.minLength(1, 'Enter at least one recipient'),
-  z.maxLength(20, 'At most 20 recipients: use a mailing list for more'),
+  z.maxLength(mostRecipients, 'At most 20 recipients: use a mailing list for more'),
   // Nobody gets a mail twice: no mail server in use tells mailboxes apart by case.
   z.overwrite((all) =>
     [...new Map(all.toReversed().map((one) => [one.toLowerCase(), one])).values()].toReversed(),
@@ -227,6 +229,7 @@ export const canKeepSecret = (before: Place & Pick<Channel, 'has_secret'>, after
 
 const channels = list<Channel>()({
   nouns: ['channel', 'channels'],
+  mostPerPage: 200,
   columns: {
     name: { label: 'Name', sort: true, value: (c: Channel) => c.name },
     kind: { label: 'Kind', value: (c: Channel) => channelKinds[c.kind] },

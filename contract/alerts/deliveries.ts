@@ -1,5 +1,6 @@
 /** Deliveries: the messages to channels, with each attempt to send them. */
 import * as z from 'zod/mini'
+import { codeText, lineText, sentenceText } from '../bounds/fields.ts'
 import { list, listOperation } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
@@ -16,15 +17,15 @@ export const Delivery = z.object({
   /** The id of the message, the same in each attempt: `webhook-id`, and the id of the CloudEvent. */
   id: z.uuid(),
   /** `id` is null if the channel was removed. */
-  channel: z.object({ id: z.nullable(z.uuid()), name: z.string() }),
+  channel: z.object({ id: z.nullable(z.uuid()), name: codeText }),
   test: z.boolean(),
-  subject: z.string(),
+  subject: lineText,
   state: z.enum(states),
   attempts: z.int(),
   /** When it is sent next; null unless it waits. */
   next_at: z.nullable(time),
   /** Why the last attempt failed. */
-  problem: z.nullable(z.string()),
+  problem: z.nullable(sentenceText),
   created_at: time,
   ended_at: z.nullable(time),
 })

@@ -1,5 +1,6 @@
 /** Alert rules: which findings are sent to which channels, and when. */
 import * as z from 'zod/mini'
+import { atMost, codeText } from '../bounds/fields.ts'
 import type { Finding } from '../findings/findings.ts'
 import { findingSeverities, kindsOfFindings } from '../findings/kinds.ts'
 import { list } from '../list.ts'
@@ -10,14 +11,16 @@ import { changed, wholeIn } from '../page.ts'
 import type { Limit } from '../rule.ts'
 import { counted } from '../words.ts'
 
-const Named = z.object({ id: z.uuid(), name: z.string() })
+/** Objects of one kind in a rule or a silence. */
+const mostIds = 100
+const Named = z.object({ id: z.uuid(), name: codeText })
 
 /** What a rule or a silence is about. An empty list restricts nothing. */
 export const Matchers = {
-  severities: z.array(z.enum(findingSeverities)),
-  kinds: z.array(z.enum(kindsOfFindings)),
-  datacenters: z.array(Named),
-  clusters: z.array(Named),
+  severities: atMost(z.enum(findingSeverities), findingSeverities.length),
+  kinds: atMost(z.enum(kindsOfFindings), kindsOfFindings.length),
+  datacenters: atMost(Named, mostIds),
+  clusters: atMost(Named, mostIds),
 }
 
 /** `07:00`, UTC. */
@@ -27,12 +30,12 @@ const clock = z
 
 export const AlertRule = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   ...Matchers,
   /** Null: every channel, also those that are added later. */
-  channels: z.nullable(z.array(Named)),
+  channels: z.nullable(atMost(Named, mostIds)),
   wait_minutes: z.int(),
-  digest_at: z.nullable(z.string()),
+  digest_at: z.nullable(codeText),
   remind_hours: z.nullable(z.int()),
   paused: z.boolean(),
   ...changed,
@@ -41,7 +44,7 @@ export type AlertRule = z.infer<typeof AlertRule>
 
 const some = <T extends z.core.$ZodType>(item: T, most: number) =>
   z.array(item).check(z.maxLength(most, `At most ${most}`))
-const ids = some(z.uuid(), 100)
+const ids = some(z.uuid(), mostIds)
 
 /** The matchers of a new rule or silence. */
 export const matcherFields = {
@@ -143,6 +146,7 @@ export const matches = (
 
 const rules = list<AlertRule>()({
   nouns: ['rule', 'rules'],
+  mostPerPage: 100,
   columns: {
     name: { label: 'Name', sort: true, value: (r: AlertRule) => r.name },
     what: { label: 'Findings', value: (r: AlertRule) => matchersText(r) },

@@ -1,5 +1,6 @@
 /** Silences: findings that are not sent for a time, such as during works in a datacenter. */
 import * as z from 'zod/mini'
+import { nameText, personText, sentenceText } from '../bounds/fields.ts'
 import { MaintenanceWindow, windowText } from '../clusters/changes/window.ts'
 import { isOpen, nextOpening } from '../clusters/changes/window-times.ts'
 import type { Finding } from '../findings/findings.ts'
@@ -19,15 +20,15 @@ const states = ['active', 'waiting', 'ended'] as const
 
 export const Silence = z.object({
   id: z.uuid(),
-  note: z.string(),
+  note: sentenceText,
   ...Matchers,
   /** The object whose findings are silenced; null for every object that the lists match. */
-  object: z.nullable(z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() })),
+  object: z.nullable(z.object({ kind: z.enum(objects), id: z.uuid(), name: nameText })),
   starts_at: time,
   ends_at: time,
   /** Weekly times, between start and end, in which it silences; null: all the time. */
   repeats: z.nullable(MaintenanceWindow),
-  by: z.string(),
+  by: personText,
   state: z.enum(states),
   ...changed,
 })
@@ -133,6 +134,7 @@ export const silencedText = (silence: Silence): string =>
 
 const silences = list<Silence>()({
   nouns: ['silence', 'silences'],
+  mostPerPage: 100,
   columns: {
     note: { label: 'Why', value: (s: Silence) => s.note },
     what: { label: 'Silenced', value: (s: Silence) => silencedText(s) },

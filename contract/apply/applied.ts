@@ -4,6 +4,7 @@
  * decision 015.
  */
 import * as z from 'zod/mini'
+import { codeText, wordText } from '../bounds/fields.ts'
 import { eventKinds } from '../events.ts'
 import { list, listOperation } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
@@ -54,8 +55,8 @@ export const readScopeOf = (kind: AppliedKind): Scope =>
 
 export const Applied = z.object({
   kind: z.enum(kinds),
-  id: z.string(),
-  set: z.string(),
+  id: wordText,
+  set: codeText,
   /** Id of the server of a patch; otherwise null. */
   server_id: z.nullable(z.uuid()),
   created_at: time,

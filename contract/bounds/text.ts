@@ -39,3 +39,11 @@ export interface Bounding<T> {
 }
 export const bounding = <T>(jsonBytes: number, bound: (value: T) => T): Bounding<T> =>
   Object.assign(bound, { jsonBytes })
+
+/** How a schema keeps an array within a number of items. */
+export interface Holding<T> {
+  (value: T): T
+  readonly mostItems: number
+}
+export const holding = <T>(mostItems: number, bound: (value: T) => T): Holding<T> =>
+  Object.assign(bound, { mostItems })

@@ -3,6 +3,8 @@
  * operation.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, nameText, personText, reasonText, wordText } from '../bounds/fields.ts'
 import { cidr } from './network-rules.ts'
 import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
 import { clusterFindingTitles } from '../findings/kinds.ts'
@@ -64,10 +66,10 @@ const Member = z.object({
 
 export const Cluster = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   status: z.enum(clusterStatuses),
   /** What the cluster is waiting for, or why it failed. */
-  reason: z.nullable(z.string()),
+  reason: z.nullable(reasonText),
   /**
    * Actions that fail. `node_id`: the server concerned. `retried`: Steelyard tries again by itself;
    * otherwise a user has to act.
@@ -85,16 +87,16 @@ export const Cluster = z.object({
   upgrade: z.optional(z.nullable(StoppedUpgrade)),
   /** The certificates that should be renewed by now, as last read from its servers. */
   certificates_ending: z.optional(z.array(EndingCertificate)),
-  datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
-  talos_version: z.string(),
-  kubernetes_version: z.string(),
+  datacenter: z.object({ id: z.uuid(), code: codeText, country_code: codeText }),
+  talos_version: codeText,
+  kubernetes_version: codeText,
   /** URL of the Kubernetes API. */
-  endpoint: z.string(),
+  endpoint: nameText,
   /** Whether the endpoint is a virtual IP address held by the control planes. */
   virtual_ip: z.boolean(),
   vlan_id: z.nullable(z.int()),
-  pod_cidr: z.string(),
-  service_cidr: z.string(),
+  pod_cidr: codeText,
+  service_cidr: codeText,
   servers: z.array(Member),
   /**
    * Servers that were replaced, reset or removed, or are leaving. Earlier operations refer to them.
@@ -102,13 +104,13 @@ export const Cluster = z.object({
   former_servers: z.array(Member),
   control_planes: z.int(),
   workers: z.int(),
-  subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
+  subnets: z.array(z.object({ id: z.uuid(), name: codeText, cidr: z.string() })),
   /**
    * The address of the key that Steelyard made for the cluster; null if the cluster's own key was
    * kept.
    */
-  chainAddress: z.nullable(z.string()),
-  offerId: z.nullable(z.string()),
+  chainAddress: z.nullable(codeText),
+  offerId: z.nullable(wordText),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
   /** Since when Steelyard looks for the cluster's offer; null unless it is looking. */
   offer_looking_since: z.nullable(time),
@@ -138,7 +140,7 @@ export const Cluster = z.object({
    * when; null if everybody may change it.
    */
   files: z.optional(
-    z.nullable(z.object({ set: z.string(), by: z.nullable(z.string()), since: time })),
+    z.nullable(z.object({ set: codeText, by: z.nullable(personText), since: time })),
   ),
   /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
@@ -147,6 +149,8 @@ export const Cluster = z.object({
    * and that were kept.
    */
   kept: z.optional(z.array(KeptObject)),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type Cluster = z.infer<typeof Cluster>
@@ -234,6 +238,16 @@ export const clusterGroupings = [
 
 const clusters = list<Cluster>()({
   nouns: ['cluster', 'clusters'],
+  large: {
+    troubles: [],
+    certificates_ending: [],
+    servers: [],
+    former_servers: [],
+    subnets: [],
+    labels: {},
+    notes: '',
+    kept: [],
+  },
   columns: {
     name: { label: 'Name', sort: true, value: (c: Cluster) => c.name },
     datacenter: { label: 'Location', sort: true, value: (c: Cluster) => c.datacenter.code },

@@ -11,6 +11,7 @@ export const noDualStack =
 export const cidr = (what: string) =>
   z.string().check(
     z.trim(),
+    z.maxLength(64, `${what} must be one network such as 10.244.0.0/16`),
     z.refine((text) => parseCidr(text) !== null, {
       error: ({ input }) =>
         String(input).includes(',')

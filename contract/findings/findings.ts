@@ -3,6 +3,8 @@
  * when, why, and what mends it. Steelyard judges each object from all that it knows; nothing else computes a state of health.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, nameText, personText, reasonText, sentenceText } from '../bounds/fields.ts'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { operation, type Words } from '../operation.ts'
@@ -23,19 +25,19 @@ export const Finding = z.object({
   id: z.uuid(),
   kind: z.enum(kindsOfFindings),
   severity: z.enum(findingSeverities),
-  object: z.object({ kind: z.enum(objects), id: z.uuid(), name: z.string() }),
+  object: z.object({ kind: z.enum(objects), id: z.uuid(), name: nameText }),
   /** The cluster that the object is or belongs to. */
-  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: nameText })),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: codeText })),
   /** When it began; of a finding that comes and goes, when it began last. */
   since: time,
   /** A sentence that says why. */
-  reason: z.string(),
+  reason: sentenceText,
   /** What mends it: the title of the button, what it does or opens, and the call of the API. */
   remedies: z.array(
     z.object({ title: z.string(), action: z.enum(remedyActions), call: z.string() }),
   ),
-  acknowledged: z.nullable(z.object({ by: z.string(), at: time, note: z.nullable(z.string()) })),
+  acknowledged: z.nullable(z.object({ by: personText, at: time, note: z.nullable(sentenceText) })),
   /** The objects that a finding about several concerns; `findingAffected` lists them. */
   affected: z.nullable(z.object({ kind: z.literal('server'), count: z.int() })),
   /** Id of the finding that is the cause of this one. */
@@ -43,6 +45,8 @@ export const Finding = z.object({
   ended_at: z.nullable(time),
   /** How often it has begun; more than 1 for what comes and goes. */
   count: z.int(),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
 })
 export type Finding = z.infer<typeof Finding>
 
@@ -52,7 +56,7 @@ export const WorstFinding = z.object({
   kind: z.enum(kindsOfFindings),
   severity: z.enum(findingSeverities),
   since: time,
-  reason: z.string(),
+  reason: reasonText,
 })
 export type WorstFinding = z.infer<typeof WorstFinding>
 
@@ -60,9 +64,9 @@ export type WorstFinding = z.infer<typeof WorstFinding>
 export const StoppedUpgrade = z.object({
   of: z.enum(['talos', 'kubernetes']),
   /** The version that all servers should get. */
-  version: z.nullable(z.string()),
+  version: z.nullable(codeText),
   /** "2 of 3 on v1.13.9, stopped 18:01 UTC" */
-  sentence: z.string(),
+  sentence: nameText,
   /** It goes on when this operation is tried again. */
   operation_id: z.uuid(),
 })
@@ -74,6 +78,8 @@ const titles = Object.fromEntries(
 
 const findings = list<Finding>()({
   nouns: ['finding', 'findings'],
+  large: { remedies: [] },
+  mostPerPage: 500,
   columns: {
     severity: { label: 'Severity', kind: 'word', sort: true, value: (f: Finding) => f.severity },
     kind: { label: 'Finding', value: (f: Finding) => findingKinds[f.kind].word },

@@ -3,6 +3,8 @@
  * in the transaction of each change, and never changed.
  */
 import * as z from 'zod/mini'
+import { LeftOut, rowsOf } from '../bounds/rows.ts'
+import { nameText, personText, sentenceText } from '../bounds/fields.ts'
 import { list, meaningsOf, narrowingOf } from '../list.ts'
 import { operation, type Words } from '../operation.ts'
 import { operationKinds } from '../operations.ts'
@@ -17,18 +19,18 @@ export const HistoryEntry = z.object({
   id: z.int(),
   at: time,
   kind: z.enum(kindsOfHistory),
-  object: z.object({ kind: z.enum(historyObjects), id: z.uuid(), name: z.string() }),
+  object: z.object({ kind: z.enum(historyObjects), id: z.uuid(), name: nameText }),
   /** The cluster that the object was, or belonged to. */
-  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: nameText })),
   /** What happened, in words. */
-  message: z.string(),
-  by: z.object({ kind: z.enum(actors), name: z.string() }),
+  message: sentenceText,
+  by: z.object({ kind: z.enum(actors), name: nameText }),
   /** The operation that it belonged to, and who requested that. */
   operation: z.nullable(
     z.object({
       id: z.uuid(),
       kind: z.nullable(z.enum(operationKinds)),
-      by: z.nullable(z.string()),
+      by: z.nullable(personText),
     }),
   ),
   /** The changed values before and after. */
@@ -38,6 +40,8 @@ export const HistoryEntry = z.object({
   has_log: z.boolean(),
   /** Whether the simulated datacenter of the demo made it up. */
   simulated: z.boolean(),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
 })
 export type HistoryEntry = z.infer<typeof HistoryEntry>
 
@@ -52,6 +56,8 @@ const id = z.uuid()
 /** The columns and filters of the history. It is read by `historyList`, which has cursors. */
 export const history = list<HistoryEntry>()({
   nouns: ['history entry', 'history entries'],
+  large: { before: {}, after: {} },
+  mostPerPage: 500,
   columns: {
     at: { label: 'Time', kind: 'time', sort: true, value: (e: HistoryEntry) => e.at },
     object: { label: 'Of', value: (e: HistoryEntry) => e.object.name },
@@ -132,10 +138,10 @@ export const historyList = {
       ...narrowingOf(history),
       sort: z.optional(z.enum(['at', '-at'])),
       after: z.optional(cursor),
-      per_page: z._default(wholeInQuery(1, 1000), 50),
+      per_page: z._default(wholeInQuery(1, history.mostPerPage), history.perPage),
     }),
     answer: z.object({
-      items: z.array(HistoryEntry),
+      items: rowsOf(HistoryEntry, history.large),
       next: z.nullable(z.string()),
       read_to: z.nullable(time),
       now: time,

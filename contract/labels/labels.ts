@@ -4,6 +4,7 @@
  * (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set).
  */
 import * as z from 'zod/mini'
+import { mostKeys } from '../bounds/fields.ts'
 import { seen } from '../names.ts'
 import type { Words } from '../operation.ts'
 import { no, type Verdict, yes } from '../rule.ts'
@@ -28,19 +29,15 @@ const key = z
       `A label key has up to ${labelLimits.name} letters, digits, dots, underscores and hyphens, and begins and ends with a letter or digit; a DNS name and a slash may stand before it`,
     ),
   )
+const valueSentence = `A label value is empty or has up to ${labelLimits.name} letters, digits, dots, underscores and hyphens, and begins and ends with a letter or digit`
 const value = z
   .string()
   .check(
-    z.regex(
-      new RegExp(`^(?:${labelName})?$`),
-      `A label value is empty or has up to ${labelLimits.name} letters, digits, dots, underscores and hyphens, and begins and ends with a letter or digit`,
-    ),
+    z.maxLength(labelLimits.name, valueSentence),
+    z.regex(new RegExp(`^(?:${labelName})?$`), valueSentence),
   )
 const tooMany = `An object has at most ${labelLimits.labels} labels`
-const atMost = (most: number) =>
-  z.refine<Readonly<Record<string, unknown>>>((all) => Object.keys(all).length <= most, {
-    error: tooMany,
-  })
+const atMost = (most: number) => mostKeys(most, tooMany)
 
 /** All labels of an object. */
 export const AllLabels = z.record(key, value).check(atMost(labelLimits.labels))

@@ -4,6 +4,7 @@
  * Steelyard.
  */
 import * as z from 'zod/mini'
+import { codeText, nameText, personText, reasonText, wordText } from '../bounds/fields.ts'
 import { ClusterEvent } from '../clusters/clusters.ts'
 import { list, narrowingOf } from '../list.ts'
 import { seen } from '../names.ts'
@@ -47,23 +48,23 @@ export const CapacityCommitment = z.object({
   id: z.uuid(),
   status: z.enum(ccStatuses),
   /** Why it failed or was removed. */
-  reason: z.nullable(z.string()),
+  reason: z.nullable(reasonText),
   server: z.object({
     id: z.uuid(),
-    name: z.string(),
+    name: nameText,
     status: z.enum(serverStatuses),
     /** Since when the server doesn't answer, unless an operation runs on it. */
     unreachable_since: z.nullable(time),
   }),
   /** The present datacenter and cluster of the server. */
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: codeText })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: nameText })),
   /** The offer that the capacity was sold with, as it is now. */
   offer: z.nullable(
     z.object({
       id: OfferId,
       status: z.enum(offerStatuses),
-      access_address: z.nullable(z.string()),
+      access_address: z.nullable(codeText),
       in_use: z.boolean(),
     }),
   ),
@@ -73,14 +74,14 @@ export const CapacityCommitment = z.object({
    * Exact price of the whole server per hour, in the price's currency. null: no price yet, or an
    * unknown number of compute units.
    */
-  price_per_hour: z.nullable(z.string()),
+  price_per_hour: z.nullable(wordText),
   /** null before the delegation is confirmed: it starts then. */
   starts_at: z.nullable(time),
   expires_at: z.nullable(time),
   committed_at: z.nullable(time),
-  committed_by: z.nullable(z.string()),
+  committed_by: z.nullable(personText),
   delegated_at: z.nullable(time),
-  delegated_by: z.nullable(z.string()),
+  delegated_by: z.nullable(personText),
   started_at: z.nullable(time),
   /** When it was completed or failed. */
   ended_at: z.nullable(time),

@@ -36,13 +36,19 @@ const canonical = (amount: string): string =>
 /** Schema of an amount. The output has no superfluous zeros: "012.50" becomes "12.5". */
 export const Amount = z
   .string(`${amountSentence}, as text in quotes`)
-  .check(z.trim(), z.regex(amountPattern, amountSentence), z.overwrite(canonical))
+  .check(
+    z.trim(),
+    z.maxLength(digits.whole + 1 + digits.fraction, amountSentence),
+    z.regex(amountPattern, amountSentence),
+    z.overwrite(canonical),
+  )
 
 /** Code of ISO 4217 such as EUR, or the symbol of a token, such as USDC. */
 export const Currency = z
   .string()
   .check(
     z.trim(),
+    z.maxLength(5, 'A currency is written in 3 to 5 capital letters, such as EUR'),
     z.regex(/^[A-Z]{3,5}$/, 'A currency is written in 3 to 5 capital letters, such as EUR'),
   )
 

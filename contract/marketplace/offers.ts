@@ -4,6 +4,7 @@
  * is the offer in use.
  */
 import * as z from 'zod/mini'
+import { codeText } from '../bounds/fields.ts'
 import { capacityOf, computeUnits, type Hardware } from '../capacity.ts'
 import { addressPattern, offerIdPattern } from '../clusters/clusters.ts'
 import { list, listOperation } from '../list.ts'
@@ -40,14 +41,14 @@ type ResourceKey = keyof OfferResources
 export const Offer = z.object({
   id: OfferId,
   /** Null after the cluster was removed. */
-  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: codeText })),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: codeText })),
   status: z.enum(offerStatuses),
   /** As of `computed_at`, not live: what is sold changes only by a decision of the provider. */
   resources: OfferResources,
   computed_at: time,
   price: z.nullable(Price),
-  access_address: z.nullable(z.string()),
+  access_address: z.nullable(codeText),
   /**
    * When software last proved that it holds the key of the access address. Null again after the
    * address was changed or the offer was withdrawn.

@@ -4,6 +4,8 @@
  */
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, sentenceText } from '../bounds/fields.ts'
 import { changed, time } from '../page.ts'
 
 /**
@@ -14,14 +16,14 @@ export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', '
 export type SubnetStatus = (typeof subnetStatuses)[number]
 export const subnetPurposes = ['workload', 'management'] as const
 
-const ClusterName = z.object({ id: z.uuid(), name: z.string() })
+const ClusterName = z.object({ id: z.uuid(), name: codeText })
 
 export const Subnet = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   type: z.literal(['IPv4', 'IPv6']),
-  cidr: z.string(),
-  gateway: z.nullable(z.string()),
+  cidr: codeText,
+  gateway: z.nullable(codeText),
   vlan_id: z.nullable(z.int()),
   /** Addresses and `a-b` ranges in canonical spelling, sorted and disjoint. */
   exclude: z.array(z.string()),
@@ -30,12 +32,12 @@ export const Subnet = z.object({
    */
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
-  datacenter: z.object({ id: z.uuid(), code: z.string() }),
+  datacenter: z.object({ id: z.uuid(), code: codeText }),
   /** A workload subnet has at most one cluster. */
   clusters: z.array(ClusterName),
   status: z.enum(subnetStatuses),
   /** What the subnet is waiting for, or what is wrong. */
-  reason: z.nullable(z.string()),
+  reason: z.nullable(sentenceText),
   /**
    * Number of assignable addresses: usable ones without gateway and exclusions. null: above the
    * safe integers.
@@ -44,6 +46,8 @@ export const Subnet = z.object({
   /** Number of assignable addresses in use. null: unknown. */
   used: z.nullable(z.int()),
   observed_at: z.nullable(time),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type Subnet = z.infer<typeof Subnet>

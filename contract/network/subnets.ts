@@ -88,6 +88,7 @@ export type SubnetChange = z.infer<typeof change>
 
 const subnets = list<Subnet>()({
   nouns: ['subnet', 'subnets'],
+  large: { exclude: [], clusters: [] },
   columns: {
     name: { label: 'Name', sort: true, value: (s: Subnet) => s.name },
     type: { label: 'Type', sort: true, value: (s: Subnet) => s.type },

@@ -4,6 +4,7 @@
  * contains the token; Steelyard stores its hash.
  */
 import * as z from 'zod/mini'
+import { atMost, codeText, nameText } from '../bounds/fields.ts'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { operation, type Words } from '../operation.ts'
@@ -23,20 +24,20 @@ export const mostApiTokens = 50
 export const apiTokenStatuses = ['usable', 'expired'] as const
 export const ApiToken = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: nameText,
   status: z.enum(apiTokenStatuses),
   user: User,
   /**
    * Scopes that the token was created with. Those that its user's role has lost since have no
    * effect.
    */
-  scopes: z.array(Scope),
+  scopes: atMost(Scope, Scope.options.length),
   created_at: time,
   expires_at: time,
   /** Accurate to a minute. */
   last_used_at: z.nullable(time),
   /** Source address of the last use. */
-  last_used_ip: z.nullable(z.string()),
+  last_used_ip: z.nullable(codeText),
 })
 export type ApiToken = z.infer<typeof ApiToken>
 

@@ -3,6 +3,7 @@
  * which people are invited.
  */
 import * as z from 'zod/mini'
+import { personText } from '../bounds/fields.ts'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -17,10 +18,10 @@ export const invitationDays = 7
 
 export const Invitation = z.object({
   id: z.uuid(),
-  email: z.string(),
-  name: z.string(),
+  email: personText,
+  name: personText,
   role: Role,
-  invited_by: z.nullable(z.string()),
+  invited_by: z.nullable(personText),
   created_at: time,
   expires_at: time,
 })
@@ -112,9 +113,9 @@ export const waitlistJoin = operation('waitlistJoin', 'POST /v1/waitlist', null,
 export const waitlistStatuses = ['waiting', 'invited', 'joined'] as const
 export const WaitlistEntry = z.object({
   id: z.uuid(),
-  name: z.string(),
-  company: z.string(),
-  email: z.string(),
+  name: personText,
+  company: personText,
+  email: personText,
   /** joined: a user with this email exists. */
   status: z.enum(waitlistStatuses),
   created_at: time,

@@ -1,5 +1,7 @@
 /** Shared views: filters and order of a list under a name, which everybody sees in its menu. */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, nameText, personText } from '../bounds/fields.ts'
 import { list } from '../list.ts'
 import { seen } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -13,13 +15,15 @@ export const mostSharedViews = 100
 
 export const SharedView = z.object({
   id: z.uuid(),
-  list: z.string(),
-  name: z.string(),
+  list: codeText,
+  name: nameText,
   search: z.record(z.string(), z.string()),
   /** Id of the author; null if the user was removed. */
   author_id: z.nullable(z.uuid()),
   /** Email of the author. */
-  author: z.string(),
+  author: personText,
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type SharedView = z.infer<typeof SharedView>
@@ -64,6 +68,7 @@ export const canChangeView = (
 
 const sharedViews = list<SharedView>()({
   nouns: ['shared view', 'shared views'],
+  large: { search: {} },
   columns: {
     name: { label: 'Name', sort: true, value: (v: SharedView) => v.name },
     list: { label: 'List', sort: true, value: (v: SharedView) => v.list },

@@ -3,6 +3,8 @@
  * to a server.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, nameText } from '../bounds/fields.ts'
 import { WorstFinding } from '../findings/findings.ts'
 import { list } from '../list.ts'
 import { seen } from '../names.ts'
@@ -30,8 +32,8 @@ export const usualUnits = 42
 
 export const Rack = z.object({
   id: z.uuid(),
-  name: z.string(),
-  datacenter: z.object({ id: z.uuid(), code: z.string() }),
+  name: nameText,
+  datacenter: z.object({ id: z.uuid(), code: codeText }),
   /** Height of the rack. Units are counted from below. */
   units: z.int(),
   /** Number of servers in it, computed. */
@@ -41,7 +43,9 @@ export const Rack = z.object({
   /** The worst open finding of its servers. */
   finding: z.nullable(WorstFinding),
   /** Clusters that have several control planes in this rack: they stand or fall with it. */
-  shared_by: z.array(z.object({ id: z.uuid(), name: z.string(), control_planes: z.int() })),
+  shared_by: z.array(z.object({ id: z.uuid(), name: nameText, control_planes: z.int() })),
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type Rack = z.infer<typeof Rack>
@@ -63,6 +67,7 @@ export const rackNameTaken = 'This datacenter has a rack of this name already'
 
 const racks = list<Rack>()({
   nouns: ['rack', 'racks'],
+  large: { shared_by: [] },
   columns: {
     name: { label: 'Name', sort: true, value: (r: Rack) => r.name },
     datacenter: { label: 'Datacenter', sort: true, value: (r: Rack) => r.datacenter.code },

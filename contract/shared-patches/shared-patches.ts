@@ -3,6 +3,8 @@
  * one by one. Saving one sends nothing. A roll-out gives it to one server after another.
  */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { codeText, personText, sentenceText } from '../bounds/fields.ts'
 import { Excerpt } from '../bounds/excerpt.ts'
 import { ClusterRole } from '../clusters/clusters.ts'
 import { conditionsIn, longestSelector, selectorOf, selectorSentence } from '../labels/selector.ts'
@@ -93,7 +95,7 @@ export type SharedPatchChange = z.infer<typeof SharedPatchChange>
 
 export const SharedPatch = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   weight: z.int(),
   /** YAML with variables. Secrets are masked on reading, as in patches of servers. */
   body: z.string(),
@@ -116,7 +118,7 @@ export const SharedPatch = z.object({
     z.object({
       operation_id: z.uuid(),
       at: time,
-      by: z.string(),
+      by: personText,
       revision: z.int(),
       /** Whether an undo of it was begun. */
       undone: z.boolean(),
@@ -128,12 +130,14 @@ export const SharedPatch = z.object({
       id: z.uuid(),
       kind: z.enum(['sharedPatchRollOut', 'sharedPatchUndo']),
       status: z.enum(operationStatuses),
-      reason: z.nullable(z.string()),
+      reason: z.nullable(sentenceText),
     }),
   ),
-  created_by: z.string(),
+  created_by: personText,
   /** Who has saved it last. */
-  updated_by: z.string(),
+  updated_by: personText,
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type SharedPatch = z.infer<typeof SharedPatch>
@@ -148,6 +152,10 @@ export const sharedPatchNameTaken = 'There is a shared patch of this name alread
 
 const sharedPatches = list<ListedSharedPatch>()({
   nouns: ['shared patch', 'shared patches'],
+  large: {
+    variables: [],
+    targets: { labels: [], cluster_ids: [], roles: [], node_ids: [] },
+  },
   columns: {
     name: { label: 'Name', sort: true, value: (p: ListedSharedPatch) => p.name },
     weight: {

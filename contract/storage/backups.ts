@@ -3,6 +3,7 @@
  * schedule. The passphrase is in a file on Steelyard's machine.
  */
 import * as z from 'zod/mini'
+import { codeText, lineText, personText, sentenceText } from '../bounds/fields.ts'
 import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
 import { SnapshotSchedule, snapshotStatuses } from '../clusters/changes/snapshots.ts'
 import { list } from '../list.ts'
@@ -13,14 +14,14 @@ import { forNow, no, type Verdict, yes } from '../rule.ts'
 
 export const Backup = z.object({
   id: z.uuid(),
-  store: z.object({ id: z.uuid(), name: z.string() }),
+  store: z.object({ id: z.uuid(), name: codeText }),
   /** Name of the file in the store. */
-  key: z.string(),
+  key: lineText,
   status: z.enum(snapshotStatuses),
   /** What the backup waits for, or why it failed or can't be removed. */
-  reason: z.nullable(z.string()),
+  reason: z.nullable(sentenceText),
   made_by: z.enum(['request', 'schedule', 'import']),
-  created_by: z.nullable(z.string()),
+  created_by: z.nullable(personText),
   taken_at: z.nullable(time),
   /** Bytes of the encrypted file. */
   size_bytes: z.nullable(z.int()),

@@ -3,6 +3,7 @@
  * Steelyard's machine or a bucket of an S3-compatible service.
  */
 import * as z from 'zod/mini'
+import { codeText, nameText, sentenceText, urlText, wordText } from '../bounds/fields.ts'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -14,22 +15,22 @@ const storeKinds = ['folder', 's3'] as const
 
 export const Store = z.object({
   id: z.uuid(),
-  name: z.string(),
+  name: codeText,
   kind: z.enum(storeKinds),
   /** Absolute path; null for S3. */
-  folder: z.nullable(z.string()),
+  folder: z.nullable(urlText),
   /** URL of the S3 service. This and the other S3 fields are null for a folder. */
-  endpoint: z.nullable(z.string()),
-  region: z.nullable(z.string()),
-  bucket: z.nullable(z.string()),
+  endpoint: z.nullable(urlText),
+  region: z.nullable(wordText),
+  bucket: z.nullable(codeText),
   /** Prefix of the name of every object. */
-  prefix: z.string(),
+  prefix: nameText,
   path_style: z.boolean(),
-  access_key_id: z.nullable(z.string()),
+  access_key_id: z.nullable(nameText),
   /** When a file was last written to the store and read back. */
   verified_at: z.nullable(time),
   /** Why the last use of the store failed; null if it succeeded. */
-  problem: z.nullable(z.string()),
+  problem: z.nullable(sentenceText),
   problem_since: z.nullable(time),
   ...changed,
 })

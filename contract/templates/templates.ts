@@ -3,6 +3,8 @@
  * an address. Servers are chosen by need when a cluster is planned from it (`choose.ts`).
  */
 import * as z from 'zod/mini'
+import { LeftOut } from '../bounds/rows.ts'
+import { personText } from '../bounds/fields.ts'
 import { Excerpt } from '../bounds/excerpt.ts'
 import type { Limit } from '../rule.ts'
 import { NewSnapshotSchedule } from '../clusters/changes/snapshot-schedule.ts'
@@ -98,7 +100,9 @@ export const Template = z.object({
   ...NewTemplate.shape,
   /** Increases with each change. */
   revision: z.int(),
-  created_by: z.string(),
+  created_by: personText,
+  /** Only in a list: names of the fields that it has left out (`bounds/rows.ts`). */
+  left_out: LeftOut,
   ...changed,
 })
 export type Template = z.infer<typeof Template>
@@ -119,6 +123,7 @@ export const definitionOf = ({
   version: _version,
   created_at: _created,
   updated_at: _updated,
+  left_out: _leftOut,
   ...definition
 }: Template): NewTemplate => definition
 
@@ -133,6 +138,7 @@ export const sizeSaid = ({
 
 const templates = list<ListedTemplate>()({
   nouns: ['template', 'templates'],
+  large: { notes: '', extensions: [], kernel_args: [], labels: {} },
   columns: {
     name: { label: 'Name', sort: true, value: (t: ListedTemplate) => t.name },
     servers: { label: 'Servers', help: 'Control planes + workers', value: sizeSaid },
@@ -158,7 +164,7 @@ const templates = list<ListedTemplate>()({
     id: { label: 'Id', kind: 'mono', hidden: true, value: (t: ListedTemplate) => t.id },
   },
   order: 'name',
-  mostPerPage: 200,
+  mostPerPage: 50,
 })
 
 const calls = callsOf(

@@ -116,9 +116,11 @@ const first = 'talos_version: v1.13.9\nkubernetes_version: 1.36.3\n'
 const newest = 'talos_version: v1.14.1\nkubernetes_version: 1.37.2\n'
 
 const operations = async (): Promise<Operation[]> =>
-  (await patiently(() => call(operationList, { query: { per_page: 1000 } }))).items.filter(
-    (o) => o.target.name === 'fleet',
-  )
+  (
+    await patiently(() =>
+      call(operationList, { query: { per_page: operationList.list.mostPerPage } }),
+    )
+  ).items.filter((o) => o.target.name === 'fleet')
 const kindsOf = (all: readonly Operation[]) => all.map((o) => o.kind).toSorted()
 
 /** Waits until an operation of the kind runs and has done `steps` of its steps. */

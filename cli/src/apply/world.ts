@@ -3,11 +3,11 @@
  */
 import { wholeText } from '#contract/bounds/excerpt.ts'
 import { type Applied, appliedList } from '#contract/apply/applied.ts'
-import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
-import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
-import { type Image, imageList } from '#contract/images.ts'
-import { type JoinToken, joinTokenList } from '#contract/join-tokens.ts'
-import { type Subnet, subnetList } from '#contract/network/subnets.ts'
+import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { type Datacenter, datacenterGet, datacenterList } from '#contract/datacenters.ts'
+import { type Image, imageGet, imageList } from '#contract/images.ts'
+import { type JoinToken, joinTokenGet, joinTokenList } from '#contract/join-tokens.ts'
+import { type Subnet, subnetGet, subnetList } from '#contract/network/subnets.ts'
 import { type Offer, offerList } from '#contract/marketplace/offers.ts'
 import type { AnyList } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -30,10 +30,16 @@ import {
 } from '#contract/templates/templates.ts'
 import type { Api } from '../api/client.ts'
 
-/** All pages of a list. An object that moves between pages while they are read is returned once. */
-async function everything<T extends { readonly id: string }>(
+interface Row {
+  readonly id: string
+  /** Names of the fields that the list has left out. */
+  readonly left_out?: readonly string[] | undefined
+}
+/** All pages of a list, with what its rows leave out read by `get`. An object that moves between pages while they are read is returned once. */
+async function everything<T extends Row>(
   api: Api,
   list: Operation & { readonly list: AnyList },
+  get?: Operation,
 ): Promise<T[]> {
   const perPage = list.list.mostPerPage
   const byId = new Map<string, T>()
@@ -41,7 +47,13 @@ async function everything<T extends { readonly id: string }>(
     const { items, total } = (await api.call<Operation>(list, {
       query: { page, per_page: perPage },
     })) as Page<T>
-    for (const item of items) byId.set(item.id, item)
+    for (const item of items)
+      byId.set(
+        item.id,
+        get && item.left_out
+          ? ((await api.call<Operation>(get, { params: { id: item.id } })) as T)
+          : item,
+      )
     if (items.length < perPage || page * perPage >= total) return [...byId.values()]
   }
 }
@@ -59,7 +71,8 @@ async function wholeTemplate(api: Api, listed: ListedTemplate): Promise<Template
     return patch === undefined ? undefined : body === undefined ? null : { ...patch, body }
   }
   const [first, second] = [whole('control_planes'), whole('workers')]
-  if (first === null || second === null) return api.call(templateGet, { params: { id: listed.id } })
+  if (listed.left_out || first === null || second === null)
+    return api.call(templateGet, { params: { id: listed.id } })
   const { control_planes, workers } = listed
   return {
     ...listed,
@@ -69,7 +82,7 @@ async function wholeTemplate(api: Api, listed: ListedTemplate): Promise<Template
 }
 async function wholeSharedPatch(api: Api, listed: ListedSharedPatch): Promise<SharedPatch> {
   const body = wholeText(listed.body)
-  return body === undefined
+  return body === undefined || listed.left_out
     ? api.call(sharedPatchGet, { params: { id: listed.id } })
     : { ...listed, body }
 }
@@ -95,12 +108,12 @@ export function openWorld(api: Api) {
   const patches = new Map<string, Promise<Patch[]>>()
   return {
     api,
-    datacenters: once(() => everything<Datacenter>(api, datacenterList)),
-    joinTokens: once(() => everything<JoinToken>(api, joinTokenList)),
+    datacenters: once(() => everything<Datacenter>(api, datacenterList, datacenterGet)),
+    joinTokens: once(() => everything<JoinToken>(api, joinTokenList, joinTokenGet)),
     servers: once(() => everything<Server>(api, serverList)),
-    subnets: once(() => everything<Subnet>(api, subnetList)),
-    images: once(() => everything<Image>(api, imageList)),
-    clusters: once(() => everything<Cluster>(api, clusterList)),
+    subnets: once(() => everything<Subnet>(api, subnetList, subnetGet)),
+    images: once(() => everything<Image>(api, imageList, imageGet)),
+    clusters: once(() => everything<Cluster>(api, clusterList, clusterGet)),
     /** The newest Talos version of each minor, newest first. */
     versions: once(
       async (): Promise<OfferedTalos[]> => (await api.call(versionList, { query: {} })).items,

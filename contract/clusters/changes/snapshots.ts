@@ -3,6 +3,14 @@
  * read back completely from its store. Its file is encrypted with the key of the key file.
  */
 import * as z from 'zod/mini'
+import {
+  codeText,
+  lineText,
+  nameText,
+  personText,
+  sentenceText,
+  wordText,
+} from '../../bounds/fields.ts'
 import { list } from '../../list.ts'
 import { callsOf } from '../../object-calls.ts'
 import { operation, type Words } from '../../operation.ts'
@@ -21,29 +29,29 @@ const makers = ['request', 'schedule', 'import'] as const
 export const Snapshot = z.object({
   id: z.uuid(),
   /** `name`: the name that the cluster had. The cluster may have been deleted since. */
-  cluster: z.object({ id: z.uuid(), name: z.string() }),
-  store: z.object({ id: z.uuid(), name: z.string() }),
+  cluster: z.object({ id: z.uuid(), name: codeText }),
+  store: z.object({ id: z.uuid(), name: codeText }),
   /** Name of the file in the store. */
-  key: z.string(),
+  key: lineText,
   status: z.enum(snapshotStatuses),
   /** What the snapshot waits for, or why it failed or can't be removed. */
-  reason: z.nullable(z.string()),
+  reason: z.nullable(sentenceText),
   made_by: z.enum(makers),
   /** What it was taken for, such as `Before the upgrade to Talos v1.13.9`. */
-  purpose: z.nullable(z.string()),
-  created_by: z.nullable(z.string()),
+  purpose: z.nullable(lineText),
+  created_by: z.nullable(personText),
   /** Name of the control plane that it was read from; null for an imported file. */
-  taken_from: z.nullable(z.string()),
+  taken_from: z.nullable(nameText),
   taken_at: z.nullable(time),
   /** Storage version of etcd, such as `3.6.0`. Before etcd 3.6: the version of the etcd cluster. */
-  etcd_version: z.nullable(z.string()),
+  etcd_version: z.nullable(codeText),
   revision: z.nullable(z.int()),
   /** UID of the namespace kube-system, which identifies the Kubernetes cluster. */
-  identity: z.nullable(z.string()),
+  identity: z.nullable(wordText),
   /** Bytes of the snapshot itself. */
   size_bytes: z.nullable(z.int()),
   /** SHA-256 of the snapshot itself. */
-  sha256: z.nullable(z.string()),
+  sha256: z.nullable(wordText),
   /** When the file in the store was last read back completely. */
   verified_at: z.nullable(time),
   ...changed,

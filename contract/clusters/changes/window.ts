@@ -17,7 +17,12 @@ export const MaintenanceWindow = z.strictObject({
   /** Days on which the window opens. */
   days: z.array(z.enum(weekdays)).check(z.minLength(1, 'Choose at least one day'), z.maxLength(7)),
   /** Local time at which the window opens: `02:30`. */
-  from: z.string().check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Enter a time such as 02:30')),
+  from: z
+    .string()
+    .check(
+      z.maxLength(5, 'Enter a time such as 02:30'),
+      z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Enter a time such as 02:30'),
+    ),
   /** How long the window is open. It may end on the next day. */
   minutes: z
     .int()

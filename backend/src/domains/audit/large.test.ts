@@ -123,7 +123,7 @@ beforeAll(async () => {
 afterAll(() => backend.stop())
 
 test('templates of 2 MB from an older version are listed by the beginnings of their patches', async () => {
-  const { answer, text, status } = await admin.call(templateList, { query: { per_page: 200 } })
+  const { answer, text, status } = await admin.call(templateList, { query: { per_page: 50 } })
   expect(status).toBe(200)
   expect(answer!.total).toBe(number)
   expect(text.length).toBeLessThan(Math.min(number * 10_000, mostListBytes))
@@ -136,7 +136,7 @@ test('templates of 2 MB from an older version are listed by the beginnings of th
 })
 
 test('entries with large texts from an older version are listed, shown whole, exported and verified', async () => {
-  const listed = await admin.call(auditList, { query: { sort: 'seq', per_page: 200 } })
+  const listed = await admin.call(auditList, { query: { sort: 'seq', per_page: 50 } })
   expect(listed.status).toBe(200)
   expect(listed.text.length).toBeLessThan(mostListBytes)
   const [first] = listed.answer!.items

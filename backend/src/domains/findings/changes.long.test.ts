@@ -65,7 +65,7 @@ async function expectOver(finding: Finding) {
   expect(listed.map((f) => f.id)).not.toContain(id)
   expect((await metrics()).filter((line) => line.includes(`kind="${kind}"`))).toEqual([])
   const past = (
-    await viewer.call(historyList, { query: { object: object.id, per_page: 1000, sort: 'at' } })
+    await viewer.call(historyList, { query: { object: object.id, per_page: 500, sort: 'at' } })
   ).answer!.items.filter((e) => e.message.startsWith(findingKinds[kind].title))
   expect(past.map((e) => e.kind)).toEqual(['finding_began', 'finding_ended'])
 }

@@ -50,8 +50,7 @@ const later = async () => {
   return judged()
 }
 const entries = async (query: object) =>
-  (await viewer.call(historyList, { query: { per_page: 1000, sort: 'at', ...query } })).answer!
-    .items
+  (await viewer.call(historyList, { query: { per_page: 500, sort: 'at', ...query } })).answer!.items
 const namesOf = (all: readonly { readonly name: string }[]) => all.map((s) => s.name).toSorted()
 
 test(

@@ -355,7 +355,7 @@ test(
 
     // Their history is there.
     const entries = async (query: object) =>
-      (await viewer.call(historyList, { query: { per_page: 1000, sort: 'at', ...query } })).answer!
+      (await viewer.call(historyList, { query: { per_page: 500, sort: 'at', ...query } })).answer!
         .items
     for (const { object, kind } of found) {
       const kinds = (await entries({ object: object.id })).filter((e) =>

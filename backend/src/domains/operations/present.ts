@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as z from 'zod/mini'
-import { Operation } from '#contract/operations.ts'
+import { sharing } from '#contract/bounds/rows.ts'
+import { Operation, operationList } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -81,8 +82,9 @@ async function inTurns<From extends { readonly steps: readonly unknown[] }, To>(
 
 /** The response of the list, checked by the contract and serialised in turns. */
 export async function serialised({ items, ...page }: Page<Operation>): Promise<Serialised> {
+  const share = sharing(operationList.list.large!)
   const texts = await inTurns(items, (item) =>
-    Buffer.from(JSON.stringify(z.parse(Operation, item))),
+    Buffer.from(JSON.stringify(share(z.parse(Operation, item)))),
   )
   return new Serialised(
     Buffer.concat([

@@ -68,7 +68,9 @@ export function DeliveriesPage({ search, setSearch }: PageProps) {
     ...query(deliveryList, { query: askedOf(deliveryList, search) }),
     placeholderData: keepPreviousData,
   })
-  const { data: channels } = useQuery(query(channelList, { query: { per_page: 1000 } }))
+  const { data: channels } = useQuery(
+    query(channelList, { query: { per_page: channelList.list.mostPerPage } }),
+  )
   const state = useList(deliveryList.list, deliveryColumns, { search, setSearch }, answer)
   const options = {
     channel: (channels?.items ?? []).map((c) => ({ value: c.name, text: c.name })),

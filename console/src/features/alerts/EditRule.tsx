@@ -24,7 +24,9 @@ const { Text, Choose, Check, Custom } = fieldsFor<Typed>()
 /** Adds a rule, or changes one. */
 export default function EditRule({ rule }: { rule?: AlertRule }) {
   const { close } = useDialog()
-  const channels = useQuery(query(channelList, { query: { per_page: 1000 } }))
+  const channels = useQuery(
+    query(channelList, { query: { per_page: channelList.list.mostPerPage } }),
+  )
   const form = useForm<Typed, object, AlertRule>({
     initial: valuesOf(rule),
     read: (typed) => (rule ? readChange(typed) : readNew(typed)),
