@@ -252,7 +252,7 @@ describe('failures of the image factory', () => {
     const { kind, message } = await failing(client.register('customization: {}\n'))
     expect({ kind, message }).toEqual({
       kind: 'unreachable',
-      message: `The image factory at ${url} did not answer within 0.2 s`,
+      message: `The image factory at ${url} did not answer within 200 ms`,
     })
     expect(calls).toHaveLength(1)
   })
