@@ -1,4 +1,4 @@
-import type { Machine } from './machine.ts'
+import type { Clock } from '../clock.ts'
 
 /**
  * How long Talos tries before it gives up, in simulated ms: to join an etcd, to promote its member
@@ -15,6 +15,11 @@ export type Patience = { [limit in Limit]?: number }
  */
 const LEAST_REAL_MS = 300_000
 
+/** What is asked of a machine: the patience and the clock of its world. */
+interface InWorld {
+  readonly world: { readonly patience: Patience; readonly clock: Pick<Clock, 'speed'> }
+}
+
 /** The limit in simulated ms. */
-export const limitOf = ({ world: { patience, clock } }: Machine, limit: Limit): number =>
+export const limitOf = ({ world: { patience, clock } }: InWorld, limit: Limit): number =>
   patience[limit] ?? Math.max(TALOS[limit], LEAST_REAL_MS * clock.speed)

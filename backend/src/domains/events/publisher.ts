@@ -3,7 +3,7 @@
  * An advisory lock allows one publisher at a time. Numbers assigned at insert would become visible
  * out of order, and a resuming reader would miss late events with smaller numbers.
  */
-import { type Insertable, sql } from 'kysely'
+import type { Insertable } from 'kysely'
 import { isDatabaseAway } from '../../causes/causes.ts'
 import { inTransaction, notify, tryLock, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -13,6 +13,7 @@ import { recorded } from '../../excerpt.ts'
 import { auditOf } from '../../record.ts'
 import type { Publisher } from './api.ts'
 import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
+import { nextOfOutbox } from './store-outbox.ts'
 
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
@@ -36,30 +37,6 @@ const keyedFrom = (at: Date, { after }: Chain): AuditFields => {
   })
   return { ...entry, at: at.toISOString(), target_kind: null, target_id: null }
 }
-
-/**
- * The next rows of the outbox: at most `batch`, and none after `batchBytes`. An older version may
- * have left large ones.
- */
-const next = (tx: Tx) =>
-  tx
-    .selectFrom((eb) =>
-      eb
-        .selectFrom('outbox')
-        .selectAll()
-        .select(
-          sql<number>`coalesce(sum(octet_length(audit::text)) over (order by id rows between unbounded preceding and 1 preceding), 0)::float8`.as(
-            'bytes_before',
-          ),
-        )
-        .orderBy('id')
-        .limit(batch)
-        .as('first'),
-    )
-    .select(['id', 'at', 'audit', 'event'])
-    .where('bytes_before', '<=', batchBytes)
-    .orderBy('id')
-    .execute()
 
 /** What an older version wrote into the outbox may have large texts. */
 const shortOf = ({ before, after }: AuditFields): Pick<AuditFields, 'before' | 'after'> => ({
@@ -103,7 +80,7 @@ export function publisher({
     // The lock is held until the transaction ends. A process that doesn't get the lock leaves the
     // work to the process that holds it.
     if (!(await tryLock(tx, 'steelyard publisher'))) return 0
-    const waiting = await next(tx)
+    const waiting = await nextOfOutbox(tx, { batch, batchBytes })
     if (waiting.length === 0) return 0
     const head = await tx
       .selectFrom('publication')
