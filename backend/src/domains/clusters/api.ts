@@ -126,7 +126,6 @@ export type ServerReset = (
 ) => Promise<{ operation: Operation }>
 
 export type { Observed } from '../../db/columns.ts'
-export { isGivenUp } from './given-up.ts'
 export { fillingSaid } from './health/filling.ts'
 export type ClustersSummary = Overview['clusters']
 

@@ -1,7 +1,7 @@
 /** The face of the clusters domain: what other domains call. */
+import { Problem } from '#contract/errors.ts'
 import type { Clusters } from './api.ts'
-import { etcdReading } from './change/snapshots/read-etcd.ts'
-import { kubernetesOf } from './kubernetes.ts'
+import { kubernetesOf, readEtcd } from '../control-planes/api.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { demandUnheld } from './held/held.ts'
 import { clusterMachines } from './machines.ts'
@@ -79,7 +79,11 @@ export function clusters(given: Omit<CoreParts, 'secrets'>): ClustersDomain {
       if (!row || row.deleted_at !== null) throw new Error(`There is no cluster ${id}`)
       return kubernetesOf(parts, { row, members: await store.members(db, id) })
     },
-    ...etcdReading(parts),
+    async readEtcd(id, signal, read) {
+      const state = await store.load(db, id)
+      if (!state) throw new Problem('not_found', `Cluster ${id} not found`)
+      return readEtcd({ parts, state, signal }, read)
+    },
     forgetServer: (caller, nodeId, options) => forgetServer(parts, caller, nodeId, options),
   }
 }

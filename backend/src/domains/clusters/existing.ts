@@ -12,7 +12,7 @@ import {
   operatorBindingPath,
   operatorGroup,
   secretsPath,
-} from './kubernetes.ts'
+} from './objects.ts'
 
 type Calls = Pick<Kubernetes, 'get' | 'create' | 'removeExactly'>
 

@@ -1,9 +1,12 @@
 /** What configurations asks about the machines of clusters. */
 import type { ClusterSide } from '../configurations/api.ts'
-import { etcdReports } from './change/shared/etcd.ts'
-import { whyNotRestart } from './change/shared/strangers.ts'
-import type { ClusterView } from './control-planes/read.ts'
-import { touching, whyNotRequest } from './control-planes/touching.ts'
+import {
+  type ClusterView,
+  etcdReports,
+  touching,
+  whyNotRequest,
+  whyNotRestart,
+} from '../control-planes/api.ts'
 import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
 import type { CoreParts } from './parts.ts'

@@ -8,7 +8,8 @@ import { byVersion, supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { blueprint } from './blueprint.ts'
-import { type CoreParts, factsOf } from './parts.ts'
+import { type CoreParts } from './parts.ts'
+import { factsOf } from '../control-planes/api.ts'
 import * as store from './store.ts'
 
 /** `1.36.3` from `registry.k8s.io/kubelet:v1.36.3`; null if the tag is no version. */

@@ -9,6 +9,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/api.ts'
+import { factsOf } from '../control-planes/api.ts'
 import type { Configurations } from '../configurations/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Installers, OfferedVersions } from '../images/api.ts'
@@ -16,7 +17,7 @@ import type { Offers } from '../offers/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Patches } from '../patches/api.ts'
 import type { Pools } from '../pools/api.ts'
-import type { ServerFacts, Servers } from '../servers/api.ts'
+import type { Servers } from '../servers/api.ts'
 import type { Snapshots } from '../snapshots/api.ts'
 import type { Measurements } from '../measurements/api.ts'
 import type { Subnets } from '../subnets/api.ts'
@@ -65,20 +66,6 @@ export async function lockCluster(tx: Tx, id: string): Promise<store.ClusterRow>
   if (!row) throw missing(id)
   return row
 }
-
-/**
- * Facts of the members' servers, in the order of `members`. @throws Problem `not_found` for a
- * removed server
- */
-export const factsOf = (
-  { servers }: Pick<CoreParts, 'servers'>,
-  on: Db | Tx,
-  members: readonly { node_id: string }[],
-): Promise<ServerFacts[]> =>
-  servers.forPlan(
-    on,
-    members.map((m) => m.node_id),
-  )
 
 export async function controlPlaneAddresses(
   parts: Pick<CoreParts, 'db' | 'servers'>,

@@ -14,6 +14,7 @@ import {
 import { shownStatus } from './listed/store-listed.ts'
 
 export { find, type ListedCluster, page } from './listed/store-listed.ts'
+export { isWanted } from '../control-planes/api.ts'
 
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>
@@ -197,10 +198,6 @@ export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['clust
     .insertInto('cluster_server')
     .values([...members])
     .execute()
-
-/** Whether a server belongs to its cluster: neither leaving nor released. */
-export const isWanted = (m: Pick<MemberRow, 'wanted' | 'released_at'>): boolean =>
-  m.wanted === 'joined' && m.released_at === null
 
 /** All current and former members of the cluster, in the order of the plan. */
 export const members = (

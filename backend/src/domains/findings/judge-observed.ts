@@ -1,6 +1,7 @@
 /** Judges what the etcd, the API servers and the disks of a cluster showed last. Pure functions. */
 import { counted, enumerated } from '#contract/words.ts'
-import { type ClusterCondition, fillingSaid, isGivenUp, type Observed } from '../clusters/api.ts'
+import { type ClusterCondition, fillingSaid, type Observed } from '../clusters/api.ts'
+import { isGivenUp } from '../control-planes/api.ts'
 import type { Around } from './judge-clusters.ts'
 import { type Judged, type Said, sentence } from './judged.ts'
 

@@ -5,18 +5,20 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
-import { controlPlanesOf } from '../kubernetes.ts'
-import { settleFull } from '../remedies.ts'
-import { joined, listed } from '../sentences.ts'
-import { type ChangeKind, check, forNowIf, keyOf, memberOf, talos, viewOf } from './frame.ts'
 import {
-  etcdHealthy,
+  check,
+  controlPlanesOf,
   etcdRemedies,
   etcdReports,
+  forNowIf,
   hasMajority,
   leaderLast,
   type MemberReport,
-} from './shared/etcd.ts'
+  settleFull,
+} from '../../control-planes/api.ts'
+import { joined, listed } from '../../../sentences.ts'
+import { type ChangeKind, keyOf, memberOf, talos, viewOf } from './frame.ts'
+import { etcdHealthy } from './shared/etcd-healthy.ts'
 
 const titles = changeTable.clusterDefragment.steps
 

@@ -9,8 +9,7 @@ import type {
   PlanCheck,
   PlanGroup,
 } from '#contract/clusters/changes/changes.ts'
-import type { Remedy } from '#contract/clusters/changes/remedies.ts'
-import type { Check, ClusterRole } from '#contract/clusters/clusters.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
@@ -21,8 +20,7 @@ import type { Job } from '../../../engine/engine.ts'
 import type { Caller } from '../../../http/caller.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import type { ClusterView } from '../control-planes/read.ts'
-import { kubernetesOf } from '../kubernetes.ts'
+import { kubernetesOf, talosOf } from '../../control-planes/api.ts'
 import type { ServerImages } from '../create/image.ts'
 import type { ClusterParts } from '../parts.ts'
 import type * as store from '../store.ts'
@@ -214,26 +212,6 @@ export const waitedMs = (
   { started_at: at }: Pick<Step, 'started_at'>,
 ): number => (at === null ? 0 : Math.min(job.elapsedMs(Date.parse(at)), job.upMs()))
 
-/** Time limit of a call to a machine, in ms. */
-const callDeadlineMs = 10_000
-
-/**
- * Calls the server's secured Talos API as Steelyard's admin. @throws TalosError; Problem
- * server_unreachable
- */
-export async function talosOf<T>(
-  { parts, state, signal }: ClusterView,
-  nodeId: string,
-  act: (client: TalosClient) => Promise<T>,
-  deadlineMs = callDeadlineMs,
-): Promise<T> {
-  const connection = await parts.servers.connection(nodeId)
-  return connection.secure((await parts.secrets.talosAdmin(state.row.id))!, act, {
-    signal,
-    deadlineMs,
-  })
-}
-
 /** The view of a running change, for functions that are used by plans and by steps. */
 export const viewOf = ({
   parts,
@@ -268,26 +246,3 @@ export const write = <T>({ job, state }: ChangeTurn, act: (tx: Tx) => Promise<T>
     await holdCluster(tx, state.row)
     return act(tx)
   })
-
-/**
- * A check of a plan. `message`: what was found; for a failed check also what to do. `remedies`:
- * changes that settle the reason of a failed check.
- */
-export const check = (
-  name: string,
-  ok: boolean,
-  message: string,
-  remedies: readonly Remedy[] = [],
-): PlanCheck => ({
-  check: name,
-  ok,
-  message,
-  ...(!ok && remedies.length > 0 && { remedies: [...remedies] }),
-})
-
-/**
- * The check, of which a failure is only for now if `isPassing`: what is silent, busy or not ready may
- * end by itself, so that work that nobody watches waits for it.
- */
-export const forNowIf = <C extends Check>(isPassing: boolean, one: C): C =>
-  isPassing && !one.ok ? { ...one, for_now: true } : one

@@ -18,17 +18,11 @@ import type { Caller } from '../../../http/caller.ts'
 import { isForNow } from '../../../for-now.ts'
 import { KubernetesError } from '../../../kubernetes/answers.ts'
 import { type NewStep, shownDisk } from '../../operations/api.ts'
-import { type ClusterParts, factsOf } from '../parts.ts'
-import { listed } from '../sentences.ts'
+import { type ClusterParts } from '../parts.ts'
+import { check, factsOf, forNowIf } from '../../control-planes/api.ts'
+import { listed } from '../../../sentences.ts'
 import * as store from '../store.ts'
-import {
-  type ChangeKind,
-  type ChangeView,
-  check,
-  forNowIf,
-  type Planned,
-  prefixOf,
-} from './frame.ts'
+import { type ChangeKind, type ChangeView, type Planned, prefixOf } from './frame.ts'
 import { changeKinds } from './kinds.ts'
 import { planLine } from './line.ts'
 import { sharedRacks } from './members/shared-racks.ts'

@@ -7,7 +7,7 @@
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Pull, readPull } from '#talos/client/pulls.ts'
-import { atTime } from '../sentences.ts'
+import { atTime } from '../../../sentences.ts'
 
 /** What a control plane shows of its etcd. */
 export interface EtcdSeen {

@@ -4,11 +4,16 @@
  */
 import type { Reconciler } from '../../../engine/engine.ts'
 import { runningOn } from '../change/planning.ts'
-import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
-import { type ClusterParts, factsOf, healthQueue } from '../parts.ts'
+import {
+  askApiServers,
+  askEtcd,
+  controlPlanesOf,
+  etcdHealth,
+  factsOf,
+  kubernetesOf,
+} from '../../control-planes/api.ts'
+import { type ClusterParts, healthQueue } from '../parts.ts'
 import * as clusters from '../store.ts'
-import { askEtcd, etcdHealth } from './ask-etcd.ts'
-import { askApiServers } from './ask-kubernetes.ts'
 import { isAtWork, missesUntilIll, missingDisks, observedOf } from './observed.ts'
 import { measuredOf } from './measured.ts'
 import * as store from './store.ts'

@@ -2,19 +2,22 @@
 import type { ClusterHealth } from '#contract/clusters/health.ts'
 import { runningOn } from '../change/planning.ts'
 import { snapshotTrouble } from '../../snapshots/api.ts'
-import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
-import { apiServersOf } from '../outside.ts'
-import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
-import * as store from '../store.ts'
-import { askEtcd, etcdHealth } from './ask-etcd.ts'
 import {
   askApiServers,
   askControlPlanes,
+  askEtcd,
   askNodes,
   askPods,
+  controlPlanesOf,
+  etcdHealth,
+  factsOf,
   type Heard,
+  kubernetesOf,
   nodesHealth,
-} from './ask-kubernetes.ts'
+} from '../../control-planes/api.ts'
+import { apiServersOf } from '../outside.ts'
+import { type ClusterParts, demandCluster } from '../parts.ts'
+import * as store from '../store.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
 import { isInDocuments } from '../forms.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'

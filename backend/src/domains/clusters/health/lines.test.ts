@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ClusterHealth, EtcdMemberHealth } from '#contract/clusters/health.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../../snapshots/api.ts'
-import type { EtcdReport } from './ask-etcd.ts'
-import { etcdHealth } from './ask-etcd.ts'
+import type { EtcdReport } from '../../control-planes/ask-etcd.ts'
+import { etcdHealth } from '../../control-planes/ask-etcd.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 

@@ -17,10 +17,9 @@ import {
   type SnapshotTrouble,
   unscheduledSaid,
 } from '../../snapshots/api.ts'
-import { remedy, remedyForEach, settleFull } from '../remedies.ts'
+import { remedy, remedyForEach, settleFull, type UnreadyPod } from '../../control-planes/api.ts'
 import { fillingSaid } from './filling.ts'
-import type { UnreadyPod } from '../control-planes/pods.ts'
-import { allOf, listed, noKnownDrift } from '../sentences.ts'
+import { allOf, listed, noKnownDrift } from '../../../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
 type Said = {

@@ -2,11 +2,9 @@
 import { type ClusterPod, type ClusterPods, mostListedPods } from '#contract/clusters/pods.ts'
 import { Problem } from '#contract/errors.ts'
 import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
-import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
+import { controlPlanesOf, drainEffectOf, kubernetesOf, mostPods } from '../../control-planes/api.ts'
 import { type ClusterParts, demandCluster } from '../parts.ts'
-import { drainEffectOf } from '../pods.ts'
 import * as store from '../store.ts'
-import { mostPods } from './ask-kubernetes.ts'
 
 /** Time limit of the whole request, in ms. A cluster with 10,000 pods sends 40 pages. */
 const wholeMs = 15_000

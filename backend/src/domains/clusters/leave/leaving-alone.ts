@@ -11,7 +11,7 @@ import type { MemberChange, MemberTurn } from '../member/run.ts'
 import { afterWipe } from '../plan.ts'
 import * as store from '../store.ts'
 import { holdMember } from '../whole/cluster-run.ts'
-import { whyNotNow } from '../removal.ts'
+import { whyNotNow } from '../../control-planes/api.ts'
 
 /** Changes the server and its operation, and wakes its cluster. */
 async function changeLeaving(

@@ -32,8 +32,7 @@ import { deletionSteps, resetSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import * as store from '../store.ts'
 import { waitingForMembers } from '../whole/decide-cluster.ts'
-import { whyNotRequest } from '../control-planes/touching.ts'
-import { whyNotNow, whyStay } from '../removal.ts'
+import { whyNotNow, whyNotRequest, whyStay } from '../../control-planes/api.ts'
 import { timeLimit } from '../../../time-limit.ts'
 
 interface Asked {

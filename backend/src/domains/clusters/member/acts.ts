@@ -1,7 +1,7 @@
 import type { Pull } from '#talos/client/pulls.ts'
 import type { Installation } from '#talos/client/installation.ts'
 import type { UnattendedInstall } from '#talos/client/unattended-install.ts'
-import { atTime } from '../sentences.ts'
+import { atTime } from '../../../sentences.ts'
 import type { Place } from '../../../db/columns.ts'
 import type { Job } from '../../../engine/engine.ts'
 import type { MemberRow, State } from '../store.ts'

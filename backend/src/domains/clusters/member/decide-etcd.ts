@@ -1,7 +1,7 @@
 /** What follows if Talos no longer tries to bring the etcd of a joining control plane up. */
 import { elapsedMs } from '../../../clock.ts'
-import { etcdIll, hasGivenUp } from '../given-up.ts'
-import { atTime, lasting } from '../sentences.ts'
+import { etcdIll, hasGivenUp } from '../../control-planes/api.ts'
+import { atTime, lasting } from '../../../sentences.ts'
 import type { MemberRow } from '../store.ts'
 import { type Around, fail, minute, type SeenService, type ServerAct, wait } from './acts.ts'
 

@@ -3,7 +3,7 @@
  * stored facts and the server's observed state. Never assumes that a command was carried out.
  */
 import { elapsedMs } from '../../../clock.ts'
-import { lasting } from '../sentences.ts'
+import { lasting } from '../../../sentences.ts'
 import type { Place } from '../../../db/columns.ts'
 import { afterWipe } from '../plan.ts'
 import type { MemberRow } from '../store.ts'

@@ -7,8 +7,13 @@
 import type { Place } from '../../../db/columns.ts'
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
 import { type ClusterParts, memberQueue } from '../parts.ts'
-import { namesLeaving, touching } from '../control-planes/touching.ts'
-import { removeFromEtcd, removeFromKubernetes, whyStay } from '../removal.ts'
+import {
+  namesLeaving,
+  removeFromEtcd,
+  removeFromKubernetes,
+  touching,
+  whyStay,
+} from '../../control-planes/api.ts'
 import { followRequests } from '../leave/leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
 import * as store from '../store.ts'

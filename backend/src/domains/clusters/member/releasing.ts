@@ -9,7 +9,7 @@ import { system } from '../../../http/caller.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { toWipe } from '../disks.ts'
 import { finishAlone, keepsDisks } from '../leave/leaving-alone.ts'
-import { listed } from '../sentences.ts'
+import { listed } from '../../../sentences.ts'
 import { adminOf } from './look.ts'
 import * as store from '../store.ts'
 import {

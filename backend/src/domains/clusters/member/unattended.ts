@@ -5,7 +5,7 @@
  */
 import type { UnattendedInstall } from '#talos/client/unattended-install.ts'
 import { elapsedMs } from '../../../clock.ts'
-import { atTime, lasting } from '../sentences.ts'
+import { atTime, lasting } from '../../../sentences.ts'
 import type { MemberRow } from '../store.ts'
 import {
   type Around,

@@ -22,12 +22,7 @@ import { longTest } from '../../../../../tools/testing/long-test.ts'
 import type { SignedIn } from '../../../testing/backend.ts'
 import { addressOf } from '../../../chain-address.ts'
 import { signature64 } from '../../offers/testing.ts'
-import {
-  clusterKeyPath,
-  clusterKeySecret,
-  operatorBindingPath,
-  secretsPath,
-} from '../kubernetes.ts'
+import { clusterKeyPath, clusterKeySecret, operatorBindingPath, secretsPath } from '../objects.ts'
 import { makeChainKey } from '../create/chain-key.ts'
 import { announcementCollection, usualApi } from '../../pools/manifest.ts'
 import { clusterWorld } from '../testing/world.ts'

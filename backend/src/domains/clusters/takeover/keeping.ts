@@ -11,7 +11,7 @@ import {
 import type { Takeover } from '#contract/clusters/takeover.ts'
 import type { Db } from '../../../db/db.ts'
 import { bindsOperators, type Existing, keyAddress, markOf, roleOf } from '../existing.ts'
-import { listed } from '../sentences.ts'
+import { listed } from '../../../sentences.ts'
 import * as store from '../store.ts'
 import type { Survey } from './survey.ts'
 import { invalid } from './proof-files.ts'

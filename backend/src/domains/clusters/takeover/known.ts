@@ -3,7 +3,7 @@
  * those that it may get.
  */
 import { isSameMachine, macsOf, type ServerFacts } from '../../servers/api.ts'
-import { listed } from '../sentences.ts'
+import { listed } from '../../../sentences.ts'
 import type { SurveyedMachine } from './survey.ts'
 
 type Machine = Pick<SurveyedMachine, 'name' | 'address' | 'told'>

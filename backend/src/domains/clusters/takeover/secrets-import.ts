@@ -15,13 +15,8 @@ import { sentBy } from '../../../reading/asker.ts'
 import { within } from '../../../reading/reader.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
 import { sweepQueue } from '../../configurations/api.ts'
-import {
-  certificateQueue,
-  clusterQueue,
-  type ClusterParts,
-  demandCluster,
-  factsOf,
-} from '../parts.ts'
+import { certificateQueue, clusterQueue, type ClusterParts, demandCluster } from '../parts.ts'
+import { factsOf } from '../../control-planes/api.ts'
 import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'

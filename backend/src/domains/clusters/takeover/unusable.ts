@@ -4,7 +4,7 @@
  */
 import { sentBy } from '../../../reading/asker.ts'
 import type { ClusterParts } from '../parts.ts'
-import { listed } from '../sentences.ts'
+import { listed } from '../../../sentences.ts'
 import type { SurveyedMachine } from './survey.ts'
 
 /** How many different values are told. */

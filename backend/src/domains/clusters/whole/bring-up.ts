@@ -7,8 +7,9 @@ import { sweepQueue } from '../../configurations/api.ts'
 import { poolQueue } from '../../pools/api.ts'
 import { certificateQueue, healthQueue } from '../parts.ts'
 import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'
-import { factsOf, updateCluster, wakeMembers } from '../parts.ts'
-import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from '../kubernetes.ts'
+import { controlPlanesOf, factsOf, kubernetesOf } from '../../control-planes/api.ts'
+import { updateCluster, wakeMembers } from '../parts.ts'
+import { clusterKeySecret, operatorBinding } from '../objects.ts'
 import {
   change,
   type ClusterTurn,
@@ -25,7 +26,7 @@ import {
   write,
 } from './cluster-run.ts'
 import { leaving, stepKey } from '../plan.ts'
-import { atTime, listed } from '../sentences.ts'
+import { atTime, listed } from '../../../sentences.ts'
 import {
   type EtcdSeen,
   notYet,

@@ -14,7 +14,7 @@ import { system } from '../../../http/caller.ts'
 import type { Operations } from '../../operations/api.ts'
 import { type ClusterParts, updateCluster, wakeMembers } from '../parts.ts'
 import { deletionSteps, leaving, placesOf, stepKey, type WholeStep } from '../plan.ts'
-import { lasting } from '../sentences.ts'
+import { lasting } from '../../../sentences.ts'
 import * as store from '../store.ts'
 
 /** Users have changed the wanted state since it was read. Nothing was written or sent. */

@@ -4,7 +4,7 @@
  * only the steps that depend on it.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
-import { joined, listed } from '../sentences.ts'
+import { joined, listed } from '../../../sentences.ts'
 import type { MemberRow, State } from '../store.ts'
 
 export type ClusterAct =

@@ -17,7 +17,7 @@ import {
   makeSecrets,
 } from './bring-up.ts'
 import type { WholeStep } from '../plan.ts'
-import { listed } from '../sentences.ts'
+import { listed } from '../../../sentences.ts'
 import * as store from '../store.ts'
 import {
   change,

@@ -2,11 +2,16 @@
 import type { Outcome } from '../../../engine/engine.ts'
 import { KubernetesError, type KubernetesNode } from '../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../kubernetes/client.ts'
-import { type UnreadyPod, unreadyPods } from '../control-planes/pods.ts'
-import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
-import { factsOf } from '../parts.ts'
-import { removeFromEtcd, removeFromKubernetes } from '../removal.ts'
-import { listed } from '../sentences.ts'
+import {
+  controlPlanesOf,
+  factsOf,
+  kubernetesOf,
+  removeFromEtcd,
+  removeFromKubernetes,
+  type UnreadyPod,
+  unreadyPods,
+} from '../../control-planes/api.ts'
+import { listed } from '../../../sentences.ts'
 import * as store from '../store.ts'
 import { change, type ClusterTurn, write } from './cluster-run.ts'
 

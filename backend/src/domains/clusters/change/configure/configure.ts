@@ -7,10 +7,16 @@ import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
 import { isForNow } from '../../../../for-now.ts'
 import { type LayerSet, missingLink, type Rehearsal } from '../../../configurations/api.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeKind, type ChangeView, check, forNowIf } from '../frame.ts'
-import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { type ChangeKind, type ChangeView } from '../frame.ts'
+import {
+  check,
+  checkAlarms,
+  checkEtcd,
+  etcdReports,
+  forNowIf,
+} from '../../../control-planes/api.ts'
 import { openChange, sealWithBefore, setsOf } from './before.ts'
 import { checkReachable, sendingSteps, serverGroup, takingBack, workersFirst } from './servers.ts'
 

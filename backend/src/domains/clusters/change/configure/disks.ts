@@ -16,14 +16,13 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
-import { touching } from '../../control-planes/touching.ts'
+import { check, touching } from '../../../control-planes/api.ts'
 import { agreedOf, found, wwidsOf } from '../../disks.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
-  check,
   keyOf,
   memberOf,
   type StepResult,

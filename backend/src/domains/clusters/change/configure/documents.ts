@@ -12,10 +12,10 @@ import { system } from '../../../../http/caller.ts'
 import type { MoveRehearsal } from '../../../configurations/api.ts'
 import { isInDocuments } from '../../forms.ts'
 import { updateCluster } from '../../parts.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, type ChangeView, check, forNowIf } from '../frame.ts'
-import { checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { type ChangeKind, type ChangeView } from '../frame.ts'
+import { check, checkEtcd, etcdReports, forNowIf } from '../../../control-planes/api.ts'
 import {
   checkReachable,
   type Sending,

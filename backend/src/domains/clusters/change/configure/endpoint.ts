@@ -16,14 +16,12 @@ import { ours } from '../../../../reading/asker.ts'
 import { type Reader, within } from '../../../../reading/reader.ts'
 import { clustersSharing, endpointUrl, judgeEndpoint } from '../../create/check-endpoint.ts'
 import { updateCluster } from '../../parts.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
   type ChangeView,
-  check,
-  forNowIf,
   keyOf,
   memberOf,
   type PlannedGroup,
@@ -31,9 +29,9 @@ import {
   type StepResult,
   write,
 } from '../frame.ts'
+import { check, checkEtcd, etcdReports, forNowIf } from '../../../control-planes/api.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
-import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { reach } from './reach.ts'
 import { attemptOf, checkReachable, notHeld, workersFirst } from './servers.ts'
 

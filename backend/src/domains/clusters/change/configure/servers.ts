@@ -7,12 +7,10 @@ import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Delivery, LayerSet } from '../../../configurations/api.ts'
 import type { ServerFacts } from '../../../servers/api.ts'
-import { joined } from '../../sentences.ts'
+import { joined } from '../../../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import {
   type ChangeTurn,
-  check,
-  forNowIf,
   keyOf,
   memberOf,
   type PlannedGroup,
@@ -21,7 +19,8 @@ import {
   type Waiting,
   write,
 } from '../frame.ts'
-import { etcdHealthy } from '../shared/etcd.ts'
+import { check, forNowIf } from '../../../control-planes/api.ts'
+import { etcdHealthy } from '../shared/etcd-healthy.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 
 /**

@@ -5,10 +5,9 @@
  */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { printable, within } from '../../../../kubernetes/answers.ts'
-import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
-import { listed } from '../../sentences.ts'
-import { factsOf } from '../../parts.ts'
-import { type ChangeView, check } from '../frame.ts'
+import { check, controlPlanesOf, factsOf, kubernetesOf } from '../../../control-planes/api.ts'
+import { listed } from '../../../../sentences.ts'
+import { type ChangeView } from '../frame.ts'
 
 const metric = 'apiserver_requested_deprecated_apis'
 const deadlineMs = 15_000

@@ -12,7 +12,12 @@ import type { Db, Tx } from '../../../../db/db.ts'
 import { ours } from '../../../../reading/asker.ts'
 import { within } from '../../../../reading/reader.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
-import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
+import {
+  controlPlanesOf,
+  nodePath,
+  type NotReady,
+  whyNotReady,
+} from '../../../control-planes/api.ts'
 import type { ClusterParts } from '../../parts.ts'
 import * as store from '../../store.ts'
 import {
@@ -25,7 +30,6 @@ import {
   waitedMs,
   write,
 } from '../frame.ts'
-import { type NotReady, whyNotReady } from '../../control-planes/judge.ts'
 import { attemptOf, notHeld } from '../configure/servers.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { bare, imageFor, type StaticPod, staticPods } from './path.ts'

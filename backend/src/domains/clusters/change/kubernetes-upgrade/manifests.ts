@@ -11,7 +11,8 @@ import { resources } from '#talos/client/resources.ts'
 import { has } from '#talos/versions.ts'
 import type { Kubernetes } from '../../../../kubernetes/client.ts'
 import { isRecord, KubernetesError } from '../../../../kubernetes/answers.ts'
-import { type ChangeView, talosOf } from '../frame.ts'
+import { type ChangeView } from '../frame.ts'
+import { talosOf } from '../../../control-planes/api.ts'
 
 const fieldManager = 'talos'
 /**

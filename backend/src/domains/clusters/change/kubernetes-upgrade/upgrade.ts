@@ -11,17 +11,22 @@ import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
 import { system } from '../../../../http/caller.ts'
 import { ours } from '../../../../reading/asker.ts'
-import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
+import {
+  check,
+  checkEtcd,
+  controlPlanesOf,
+  etcdReports,
+  forNowIf,
+  kubernetesOf,
+} from '../../../control-planes/api.ts'
 import { apiServersOf, versionOf } from '../../outside.ts'
 import { updateCluster } from '../../parts.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
   type ChangeView,
-  check,
-  forNowIf,
   keyOf,
   kubernetes,
   type PlannedGroup,
@@ -32,7 +37,7 @@ import { checkReachable, workersFirst } from '../configure/servers.ts'
 import { drain, uncordon } from '../shared/drain.ts'
 import { checkNodes } from '../talos-upgrade/checks.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
-import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { etcdHealthy } from '../shared/etcd-healthy.ts'
 import { patienceMs, planSnapshot, snapshotFirst } from '../snapshots/first.ts'
 import { endSnapshot } from '../snapshots/follow.ts'
 import { checkApis } from './apis.ts'

@@ -5,10 +5,15 @@
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
-import { whyOthersForbid } from '../../control-planes/judge.ts'
-import { controlPlanesNow } from '../../control-planes/read.ts'
-import { namesLeaving } from '../../control-planes/touching.ts'
-import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../removal.ts'
+import {
+  controlPlanesNow,
+  namesLeaving,
+  removeFromEtcd,
+  removeFromKubernetes,
+  whyNotNow,
+  whyOthersForbid,
+  whyStay,
+} from '../../../control-planes/api.ts'
 import { leavingStepsOf } from '../../plan.ts'
 import { release } from '../../member/releasing.ts'
 import * as store from '../../store.ts'

@@ -3,7 +3,7 @@
  * for ever for a kubelet that has stopped.
  */
 import { isRecord, readNode } from '../../../../kubernetes/answers.ts'
-import { nodePath } from '../../kubernetes.ts'
+import { nodePath } from '../../../control-planes/api.ts'
 import {
   type ChangeTurn,
   kubernetes,

@@ -8,9 +8,10 @@ import { type Schematic, schematicId } from '#talos/schematic/schematic.ts'
 import { chosenIn, type Installers, withChosen } from '../../../images/api.ts'
 import { type ChosenServer, emptySchematic } from '../../blueprint.ts'
 import type { ServerImages } from '../../create/image.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
-import { type ChangeView, check } from '../frame.ts'
+import { type ChangeView } from '../frame.ts'
+import { check } from '../../../control-planes/api.ts'
 
 type Joiner = Pick<ChosenServer, 'node_id' | 'name' | 'role' | 'candidate'>
 

@@ -5,13 +5,23 @@
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/answers.ts'
-import { kubernetesOf } from '../../kubernetes.ts'
-import { canLeaveEtcd, type EtcdMembers, etcdMembers, removalOfTwins } from '../../removal.ts'
-import { remedy } from '../../remedies.ts'
-import { listed } from '../../sentences.ts'
+import {
+  canLeaveEtcd,
+  check,
+  type EtcdMembers,
+  etcdMembers,
+  etcdRemedies,
+  etcdReports,
+  forNowIf,
+  isPassing,
+  kubernetesOf,
+  type MemberReport,
+  remedy,
+  removalOfTwins,
+} from '../../../control-planes/api.ts'
+import { listed } from '../../../../sentences.ts'
 import type * as store from '../../store.ts'
-import { type ChangeView, check, forNowIf } from '../frame.ts'
-import { etcdRemedies, etcdReports, isPassing, type MemberReport } from '../shared/etcd.ts'
+import { type ChangeView } from '../frame.ts'
 
 export interface Outlook {
   /** null: no control plane reports the members. */

@@ -1,10 +1,9 @@
 /** Replaces a server of a running cluster, dead or alive, with another one of the same role. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
-import { isHealthyIn } from '../../removal.ts'
+import { checkAlarms, isHealthyIn } from '../../../control-planes/api.ts'
 import type * as store from '../../store.ts'
 import { type ChangeKind, memberOf } from '../frame.ts'
-import { checkAlarms } from '../shared/etcd.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
 import { endJoining, joining, joinWith } from './joining.ts'

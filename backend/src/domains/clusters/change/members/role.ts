@@ -14,9 +14,8 @@ import type { ChosenServer } from '../../blueprint.ts'
 import { judgePatches } from '../../create/configurations.ts'
 import { reachedAfter } from '../../create/losses.ts'
 import { agreedOf } from '../../disks.ts'
-import { namesLeaving, touching } from '../../control-planes/touching.ts'
+import { checkAlarms, factsOf, namesLeaving, touching } from '../../../control-planes/api.ts'
 import { joiningStepsOf } from '../../plan.ts'
-import { factsOf } from '../../parts.ts'
 import * as store from '../../store.ts'
 import {
   type ChangeKind,
@@ -28,7 +27,6 @@ import {
   viewOf,
   write,
 } from '../frame.ts'
-import { checkAlarms } from '../shared/etcd.ts'
 import { joiningPatienceMs } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting } from './departing.ts'
 import { followed, joining, joinWith, rowOf, wakeMember } from './joining.ts'

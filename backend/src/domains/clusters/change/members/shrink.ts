@@ -4,8 +4,8 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import * as store from '../../store.ts'
-import { type ChangeKind, check } from '../frame.ts'
-import { checkAlarms } from '../shared/etcd.ts'
+import { type ChangeKind } from '../frame.ts'
+import { check, checkAlarms, isHealthyIn } from '../../../control-planes/api.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
 import {
   answerCheck,
@@ -15,7 +15,6 @@ import {
   type Leaver,
   leaversOf,
 } from './leavers.ts'
-import { isHealthyIn } from '../../removal.ts'
 import { kubernetesCheck, type Outlook, outlookOf } from './outlook.ts'
 
 const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) =>

@@ -14,20 +14,11 @@ import { isForNow } from '../../../../for-now.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { sentBy } from '../../../../reading/asker.ts'
 import { readFound } from '#talos/client/found.ts'
-import { allAnswer, joined, listed, noKnownDrift } from '../../sentences.ts'
+import { allAnswer, joined, listed, noKnownDrift } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
-import {
-  type ChangeView,
-  check,
-  forNowIf,
-  keyOf,
-  kubernetes,
-  type Planned,
-  type PlannedGroup,
-  talosOf,
-} from '../frame.ts'
+import { type ChangeView, keyOf, kubernetes, type Planned, type PlannedGroup } from '../frame.ts'
+import { check, checkEtcd, etcdReports, forNowIf, talosOf } from '../../../control-planes/api.ts'
 import { workersFirst } from '../configure/servers.ts'
-import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import type { ServerStep } from '../../rotation-stages.ts'
 
 const titles = rotateRow.steps

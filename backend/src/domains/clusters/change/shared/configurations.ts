@@ -1,9 +1,10 @@
 /** The configurations that members would get if the settings of their cluster changed. */
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Blueprint } from '../../../configurations/api.ts'
-import { joined } from '../../sentences.ts'
+import { joined } from '../../../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeView, check } from '../frame.ts'
+import { type ChangeView } from '../frame.ts'
+import { check } from '../../../control-planes/api.ts'
 
 /**
  * Check: with its patches, every member can have the configuration that the change gives it. Only

@@ -1,6 +1,6 @@
 /** What a wait says about dead components, without machines. */
 import { describe, expect, test } from 'vitest'
-import type { Illness } from '../../control-planes/judge.ts'
+import type { Illness } from '../../../control-planes/judge.ts'
 import { keyOf } from '../frame.ts'
 import { isTouched, mayBoot, unnamedIn } from './dead.ts'
 

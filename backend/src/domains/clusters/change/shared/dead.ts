@@ -5,8 +5,11 @@
 import { passKey } from '../talos-upgrade/passes.ts'
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Step } from '#contract/operations.ts'
-import { type ControlPlaneState, sentenceOf } from '../../control-planes/judge.ts'
-import { controlPlanesNow } from '../../control-planes/read.ts'
+import {
+  controlPlanesNow,
+  type ControlPlaneState,
+  sentenceOf,
+} from '../../../control-planes/api.ts'
 import { type ChangeTurn, keyOf, prefixOf, type StepAt, viewOf, waitedMs } from '../frame.ts'
 import type { StepResult, Waiting } from '../frame.ts'
 import { gateStep, lastWords, othersStep, outcomeOf, quietMs } from './gate.ts'

@@ -6,8 +6,9 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { isForNow } from '../../../../for-now.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
-import { listed } from '../../sentences.ts'
-import { type ChangeView, check, forNowIf, kubernetes, type PlannedGroup } from '../frame.ts'
+import { listed } from '../../../../sentences.ts'
+import { type ChangeView, kubernetes, type PlannedGroup } from '../frame.ts'
+import { check, forNowIf } from '../../../control-planes/api.ts'
 import { type DrainablePod, podsToDrain } from './drain.ts'
 
 const mostBudgets = 1_000

@@ -4,11 +4,16 @@
  */
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/answers.ts'
 import type { Kubernetes } from '../../../../kubernetes/client.ts'
-import { sentenceOf } from '../../control-planes/judge.ts'
-import { kubeletNow } from '../../control-planes/read.ts'
-import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
-import { drainEffectOf } from '../../pods.ts'
-import { listed } from '../../sentences.ts'
+import {
+  cordonedBy,
+  drainEffectOf,
+  hasOurMark,
+  isCordoned,
+  kubeletNow,
+  nodePath,
+  sentenceOf,
+} from '../../../control-planes/api.ts'
+import { listed } from '../../../../sentences.ts'
 import {
   type ChangeTurn,
   kubernetes,

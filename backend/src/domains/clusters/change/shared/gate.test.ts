@@ -1,7 +1,7 @@
 /** Decisions of the gate between control planes, without machines. */
 import { describe, expect, test } from 'vitest'
-import type { ControlPlaneState, Illness } from '../../control-planes/judge.ts'
-import { namesLeaving } from '../../control-planes/touching.ts'
+import type { ControlPlaneState, Illness } from '../../../control-planes/judge.ts'
+import { namesLeaving } from '../../../control-planes/touching.ts'
 import { keyOf, type PlannedGroup, prefixOf } from '../frame.ts'
 import { changeKinds } from '../kinds.ts'
 import { departingGroup, silentGroup } from '../members/departing.ts'

@@ -15,23 +15,23 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { printable } from '../../../../kubernetes/answers.ts'
 import {
+  check,
   type Component,
+  controlPlanesNow,
   type ControlPlaneState,
+  forNowIf,
   type Illness,
+  namesLeaving,
   sentenceOf,
   settled,
   whyOthersForbid,
-} from '../../control-planes/judge.ts'
-import { controlPlanesNow } from '../../control-planes/read.ts'
-import { namesLeaving } from '../../control-planes/touching.ts'
-import { listed } from '../../sentences.ts'
+} from '../../../control-planes/api.ts'
+import { listed } from '../../../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import {
   type ChangeKind,
   type ChangeTurn,
   type ChangeView,
-  check,
-  forNowIf,
   keyOf,
   type PlannedGroup,
   prefixOf,

@@ -7,10 +7,11 @@ import { minuteOf } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import type { StoredSnapshot } from '../../../snapshots/api.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
 import { keysOfSnapshot, type SnapshotKeys } from './keys.ts'
-import { type ChangeView, check, forNowIf, talosOf } from '../frame.ts'
+import { type ChangeView } from '../frame.ts'
+import { check, forNowIf, talosOf } from '../../../control-planes/api.ts'
 
 /**
  * `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has

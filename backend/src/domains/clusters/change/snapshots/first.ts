@@ -5,12 +5,12 @@ import { changeTable } from '#contract/clusters/changes/table.ts'
 import {
   type ChangeTurn,
   type ChangeView,
-  check,
   keyOf,
   type Planned,
   type StepAt,
   type StepResult,
 } from '../frame.ts'
+import { check } from '../../../control-planes/api.ts'
 import { takeOrFollow } from './follow.ts'
 
 type Upgrade = ChangeOf<'upgradeTalos'> | ChangeOf<'upgradeKubernetes'>

@@ -13,16 +13,10 @@ import { type Caller, system } from '../../../../http/caller.ts'
 import { lookAt } from '../../leave/leaving.ts'
 import { clusterQueue } from '../../parts.ts'
 import type { ServerImages } from '../../create/image.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as store from '../../store.ts'
-import {
-  type ChangeView,
-  check,
-  keyOf,
-  type Planned,
-  type PlannedGroup,
-  prefixOf,
-} from '../frame.ts'
+import { type ChangeView, keyOf, type Planned, type PlannedGroup, prefixOf } from '../frame.ts'
+import { check } from '../../../control-planes/api.ts'
 import { joiningGroups, judgeJoining, reserve } from '../members/candidates.ts'
 import { snapshotChecks } from './checks.ts'
 import { keysOfSnapshot } from './keys.ts'

@@ -6,9 +6,9 @@ import { readStage } from '#talos/client/inventory.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/api.ts'
 import { notYet, orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
-import { isGivenUp } from '../../given-up.ts'
-import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
-import { joined, listed } from '../../sentences.ts'
+import { etcdReports, isGivenUp, nodePath } from '../../../control-planes/api.ts'
+import { bootstrapTokenPath } from '../../objects.ts'
+import { joined, listed } from '../../../../sentences.ts'
 import * as members from '../../store.ts'
 import {
   type ChangeTurn,
@@ -19,7 +19,6 @@ import {
   viewOf,
   write,
 } from '../frame.ts'
-import { etcdReports } from '../shared/etcd.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { controlPlanes, type EtcdPlace, etcdPlace, keyCheck } from './checks.ts'
 import { formerTokens, keysOfSnapshot } from './keys.ts'

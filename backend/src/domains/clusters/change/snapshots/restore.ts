@@ -7,7 +7,7 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
-import { listed } from '../../sentences.ts'
+import { listed } from '../../../../sentences.ts'
 import * as members from '../../store.ts'
 import {
   type ChangeKind,

@@ -5,8 +5,8 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
-import { type ChangeKind, check, forNowIf } from '../frame.ts'
-import { etcdReports, isPassing } from '../shared/etcd.ts'
+import { type ChangeKind } from '../frame.ts'
+import { check, etcdReports, forNowIf, isPassing } from '../../../control-planes/api.ts'
 import { patienceMs } from './first.ts'
 import { endSnapshot, takeOrFollow } from './follow.ts'
 

@@ -4,11 +4,16 @@ import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
-import { remedy } from '../../remedies.ts'
-import { allAnswer, joined, listed, noKnownDrift } from '../../sentences.ts'
+import {
+  check,
+  forNowIf,
+  leaderLast,
+  type MemberReport,
+  remedy,
+} from '../../../control-planes/api.ts'
+import { allAnswer, joined, listed, noKnownDrift } from '../../../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeView, check, forNowIf, kubernetes } from '../frame.ts'
-import { leaderLast, type MemberReport } from '../shared/etcd.ts'
+import { type ChangeView, kubernetes } from '../frame.ts'
 import { isForNow } from '../../../../for-now.ts'
 import { KubernetesError } from '../../../../kubernetes/answers.ts'
 import { lookAt, type Running, writesAhead } from './look.ts'

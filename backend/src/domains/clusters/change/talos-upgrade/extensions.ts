@@ -8,10 +8,11 @@ import type { Schematic } from '#talos/schematic/schematic.ts'
 import { schematicId } from '#talos/schematic/schematic.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { type Chosen, chosenIn, withChosen } from '../../../images/api.ts'
-import { listed } from '../../sentences.ts'
-import { type ChangeKind, type ChangeView, check } from '../frame.ts'
+import { listed } from '../../../../sentences.ts'
+import { type ChangeKind, type ChangeView } from '../frame.ts'
+import { check, checkEtcd, etcdReports } from '../../../control-planes/api.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
-import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { etcdHealthy } from '../shared/etcd-healthy.ts'
 import {
   checkDrift,
   checkImages,

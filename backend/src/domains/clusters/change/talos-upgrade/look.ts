@@ -5,7 +5,8 @@ import { readStatus } from '#talos/client/inventory.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { has } from '#talos/versions.ts'
-import { type ChangeTurn, type ChangeView, talosOf, viewOf } from '../frame.ts'
+import { type ChangeTurn, type ChangeView, viewOf } from '../frame.ts'
+import { talosOf } from '../../../control-planes/api.ts'
 import type { TargetRow } from './store.ts'
 
 export interface Running {

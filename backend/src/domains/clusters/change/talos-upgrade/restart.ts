@@ -6,9 +6,9 @@
 import { stageSaid } from '#contract/servers/server.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { touching } from '../../control-planes/touching.ts'
+import { touching } from '../../../control-planes/api.ts'
 import { lastLines } from '../../member/failure-log.ts'
-import { atTime } from '../../sentences.ts'
+import { atTime } from '../../../../sentences.ts'
 import * as clusters from '../../store.ts'
 import {
   type ChangeTurn,

@@ -7,11 +7,17 @@ import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table
 import { has, kubernetesProblem, since } from '#talos/versions.ts'
 import { isInDocuments } from '../../forms.ts'
 import { type ClusterRow, isWanted, type MemberRow } from '../../store.ts'
-import { type ChangeKind, check, forNowIf, keyOf } from '../frame.ts'
+import { type ChangeKind, keyOf } from '../frame.ts'
+import {
+  check,
+  etcdReports,
+  forNowIf,
+  isPassing,
+  whyNotRestart,
+} from '../../../control-planes/api.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkConfigurations } from '../shared/configurations.ts'
-import { etcdHealthy, etcdReports, isPassing } from '../shared/etcd.ts'
-import { whyNotRestart } from '../shared/strangers.ts'
+import { etcdHealthy } from '../shared/etcd-healthy.ts'
 import { checkAll, checkNodes } from './checks.ts'
 import { follow } from './follow.ts'
 import { etcdBackProblem } from './path.ts'

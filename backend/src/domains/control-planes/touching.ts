@@ -5,12 +5,13 @@
  */
 import { hasEnded, operationTitle, type Step } from '#contract/operations.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
-import { inTransaction } from '../../../db/db.ts'
-import type { Touched } from '../../configurations/api.ts'
-import type { MemberRow } from '../store.ts'
+import { inTransaction } from '../../db/db.ts'
+import type { Touched } from '../configurations/api.ts'
 import { forbiddenBy, settled, whyOthersForbid } from './judge.ts'
-import { type ClusterView, controlPlanesNow } from './read.ts'
+import { type ClusterView } from './view.ts'
+import { controlPlanesNow } from './read.ts'
 import * as store from './store.ts'
+import type { Member } from './view.ts'
 
 /**
  * Names of the servers that an operation takes out of the cluster and has not wiped yet. What ails
@@ -18,7 +19,7 @@ import * as store from './store.ts'
  */
 export const namesLeaving = (
   { steps }: { readonly steps: readonly Pick<Step, 'key' | 'node_id' | 'status'>[] },
-  members: readonly Pick<MemberRow, 'node_id' | 'name'>[],
+  members: readonly Pick<Member, 'node_id' | 'name'>[],
 ): ReadonlySet<string> => {
   const isOver = ({ status }: Pick<Step, 'status'>): boolean =>
     status === 'done' || status === 'skipped'
@@ -35,7 +36,7 @@ const claimMs = 3 * 60_000
 /** What is sent to a server, for the sentences about a silence that follows. */
 async function changeOf(
   { parts, state: { row } }: ClusterView,
-  { name }: Pick<MemberRow, 'name'>,
+  { name }: Pick<Member, 'name'>,
 ): Promise<Omit<LastChange, 'at'>> {
   const operation =
     row.operation_id === null ? undefined : await parts.operations.read(parts.db, row.operation_id)
@@ -75,7 +76,7 @@ interface Touching {
  */
 export async function touching<T>(
   view: ClusterView,
-  m: Pick<MemberRow, 'cluster_id' | 'node_id' | 'name' | 'role'>,
+  m: Pick<Member, 'cluster_id' | 'node_id' | 'name' | 'role'>,
   send: () => Promise<T>,
   { mends = none, isComing = false, change, mayMend }: Touching = {},
 ): Promise<Touched<T>> {
@@ -120,7 +121,7 @@ export async function touching<T>(
  */
 export async function whyNotRequest(
   view: ClusterView,
-  { node_id, role }: Pick<MemberRow, 'node_id' | 'role'>,
+  { node_id, role }: Pick<Member, 'node_id' | 'role'>,
 ): Promise<string | null> {
   return role === 'control_plane'
     ? whyOthersForbid(

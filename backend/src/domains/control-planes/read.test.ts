@@ -1,7 +1,8 @@
 import process from 'node:process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type ClusterView, controlPlanesNow } from './read.ts'
+import { type ClusterView } from './view.ts'
+import { controlPlanesNow } from './read.ts'
 
 const members = [1, 2, 3].map((n) => ({
   node_id: `node-${n}`,

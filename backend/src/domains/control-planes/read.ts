@@ -4,17 +4,11 @@ import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
-import {
-  isRecord,
-  KubernetesError,
-  type KubernetesNode,
-  within,
-} from '../../../kubernetes/answers.ts'
-import type { Kubernetes } from '../../../kubernetes/client.ts'
-import type { ServerFacts } from '../../servers/api.ts'
-import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
-import { type CoreParts, factsOf } from '../parts.ts'
-import type { MemberRow, State } from '../store.ts'
+import { isRecord, KubernetesError, type KubernetesNode, within } from '../../kubernetes/answers.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
+import type { ServerFacts } from '../servers/api.ts'
+import { controlPlanesOf, kubernetesOf } from './kubernetes.ts'
+import { factsOf } from './view.ts'
 import {
   type ControlPlaneState,
   type Illness,
@@ -26,6 +20,7 @@ import {
   type StaticPodName,
   staticPodNames,
 } from './judge.ts'
+import type { ClusterView, Member } from './view.ts'
 
 /**
  * Time limit in ms of the calls to one machine, and of all calls to Kubernetes, where API servers
@@ -34,12 +29,6 @@ import {
 const deadlineMs = 10_000
 /** More pods than one node runs in the namespace of the control plane. */
 const mostPods = 2_000
-
-export interface ClusterView {
-  readonly parts: CoreParts
-  readonly state: Pick<State, 'row' | 'members'>
-  readonly signal: AbortSignal
-}
 
 /** Resolves to null with the reason if the machine can't answer. Other errors are thrown. */
 const orWhy = async <T>(asked: Promise<T>): Promise<{ value: T | null; why: string | null }> => {
@@ -214,7 +203,7 @@ const ofSilent: OfMachine = {
 
 async function sightingOf(
   { parts, state, signal }: ClusterView,
-  m: MemberRow,
+  m: Member,
   { silence }: Pick<ServerFacts, 'silence'>,
   ofKubernetes: ReturnType<typeof readKubernetes>,
   withinMs: number,
@@ -286,7 +275,7 @@ export async function controlPlanesNow(
  * that doesn't answer is not well.
  * @throws KubernetesError if the API doesn't answer
  */
-export async function kubeletNow(view: ClusterView, m: MemberRow): Promise<readonly Illness[]> {
+export async function kubeletNow(view: ClusterView, m: Member): Promise<readonly Illness[]> {
   const { parts, state, signal } = view
   const api = await kubernetesOf(parts, state)
   const [nodes, reportedAtMs] = await Promise.all([

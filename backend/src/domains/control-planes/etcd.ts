@@ -1,18 +1,18 @@
 /**
- * etcd during a change of its cluster: what each control plane reports, and whether the change may
- * continue.
+ * etcd as its control planes report it, and whether a change of the cluster may begin or continue.
  */
 import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type Service, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { ClusterView } from '../../control-planes/read.ts'
-import { etcdIll, hasGivenUp } from '../../given-up.ts'
-import { controlPlanesOf } from '../../kubernetes.ts'
-import { remedy, remedyForEach, settleFull } from '../../remedies.ts'
+import type { ClusterView } from './view.ts'
+import { etcdIll, hasGivenUp } from './given-up.ts'
+import { controlPlanesOf } from './kubernetes.ts'
+import { remedy, remedyForEach, settleFull } from './remedies.ts'
 import { allOf, joined } from '../../sentences.ts'
-import { type ChangeTurn, check, forNowIf, type StepResult, talosOf, viewOf } from '../frame.ts'
+import { check, forNowIf } from './checks.ts'
+import { talosOf } from './view.ts'
 import { problemOfStrangers } from './strangers.ts'
 
 export interface MemberReport {
@@ -249,10 +249,10 @@ const isLeader = (
   reports: readonly MemberReport[],
 ): boolean => reports.some((r) => r.node_id === node_id && r.isLeader)
 
-/** Step `etcd-healthy`: waits until every member is healthy. */
-export async function etcdHealthy(turn: ChangeTurn): Promise<StepResult> {
-  const reports = await etcdReports(viewOf(turn))
+/** Why etcd isn't healthy as a whole; null if every member is. */
+export async function etcdTrouble(view: ClusterView): Promise<string | null> {
+  const reports = await etcdReports(view)
   return reports.length > 0 && reports.every((r) => r.problem === null)
-    ? 'done'
-    : { waiting: problemsOf(reports) || 'No control plane answers', isSafe: true }
+    ? null
+    : problemsOf(reports) || 'No control plane answers'
 }

@@ -1,11 +1,11 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
-import type { Clock } from '../../../clock.ts'
-import type { Kubernetes, KubernetesTarget } from '../../../kubernetes/client.ts'
-import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/answers.ts'
-import { type UnreadyPod, unreadyPods } from '../control-planes/pods.ts'
-import { isCordoned, isOurCordon } from '../kubernetes.ts'
-import type { MemberRow } from '../store.ts'
+import type { Clock } from '../../clock.ts'
+import type { Kubernetes, KubernetesTarget } from '../../kubernetes/client.ts'
+import { isRecord, KubernetesError, printable, within } from '../../kubernetes/answers.ts'
+import { type UnreadyPod, unreadyPods } from './pods.ts'
+import { isCordoned, isOurCordon } from './kubernetes.ts'
+import type { Member } from './view.ts'
 
 /** Time limit of each call, in ms. */
 const wholeMs = 4_000
@@ -129,7 +129,7 @@ function nodeOfPod(object: unknown): string | undefined {
     : (text(object['spec']['nodeName']) ?? undefined)
 }
 
-type Server = Pick<MemberRow, 'node_id' | 'name' | 'role'> & {
+type Server = Pick<Member, 'node_id' | 'name' | 'role'> & {
   readonly talos_version: string | null
 }
 

@@ -1,6 +1,6 @@
 /** Which change settles a problem of a cluster, for plans and for the health. Pure functions. */
 import type { Remedy } from '#contract/clusters/changes/remedies.ts'
-import { listed } from './sentences.ts'
+import { listed } from '../../sentences.ts'
 
 interface Named {
   readonly node_id: string | null

@@ -8,12 +8,11 @@ import {
 import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Clock } from '../../../clock.ts'
-import { etcdIll } from '../given-up.ts'
-import type { CoreParts } from '../parts.ts'
-import { etcdId, hostOf } from '../removal.ts'
-import type { MemberRow } from '../store.ts'
-import { timeLimit } from '../../../time-limit.ts'
+import type { Clock } from '../../clock.ts'
+import { etcdIll } from './given-up.ts'
+import { etcdId, hostOf } from './removal.ts'
+import { timeLimit } from '../../time-limit.ts'
+import type { Member, ControlPlaneParts } from './view.ts'
 
 /** Time limits in ms of one call and of all calls to one control plane. */
 const callMs = 3_000
@@ -23,7 +22,7 @@ type Status = Awaited<ReturnType<TalosClient['etcdStatus']>>
 
 /** What one control plane reported. */
 export interface EtcdReport {
-  readonly server: Pick<MemberRow, 'node_id' | 'name'>
+  readonly server: Pick<Member, 'node_id' | 'name'>
   readonly address: string | null
   /** Why the machine did not answer; null if it did. */
   readonly failed: string | null
@@ -97,11 +96,11 @@ const tail = (message: string | null): string =>
  * as silent. Throws only if `signal` is aborted.
  */
 export function askEtcd(
-  { servers, secrets, clock }: CoreParts,
-  controlPlanes: readonly MemberRow[],
+  { servers, secrets, clock }: ControlPlaneParts,
+  controlPlanes: readonly Member[],
   signal: AbortSignal,
 ): Promise<EtcdReport[]> {
-  const ask = async (m: MemberRow): Promise<EtcdReport> => {
+  const ask = async (m: Member): Promise<EtcdReport> => {
     const limit = timeLimit(wholeMs)
     let address: string | null = null
     try {

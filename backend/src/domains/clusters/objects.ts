@@ -1,20 +1,5 @@
-/** A cluster's Kubernetes API, and the objects that Steelyard maintains in the cluster. */
-import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
-import { isRecord } from '../../kubernetes/answers.ts'
-import { type CoreParts, factsOf } from './parts.ts'
-import { isWanted, type MemberRow, type State } from './store.ts'
-
-/** Control planes that stay in the cluster and have answered with the cluster's certificates. */
-export const controlPlanesOf = (members: readonly MemberRow[]) =>
-  members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && isWanted(m))
-
-export async function kubernetesOf(
-  parts: CoreParts,
-  { row, members }: Pick<State, 'row' | 'members'>,
-): Promise<Kubernetes> {
-  const facts = await factsOf(parts, parts.db, controlPlanesOf(members))
-  return kubernetes(facts, (await parts.secrets.kubernetesAdmin(row.id))!, parts)
-}
+/** The objects that Steelyard maintains in a cluster's Kubernetes. */
+import { fieldManager } from '../../kubernetes/client.ts'
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 
@@ -66,22 +51,3 @@ export const operatorBinding = () => ({
 
 /** The Secret of a bootstrap token. @param id the part of the token before the dot */
 export const bootstrapTokenPath = (id: string): string => `${secretsPath}/bootstrap-token-${id}`
-export const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`
-
-/**
- * The annotation of a node that Steelyard has cordoned: the id of the operation. A node that
- * somebody else has cordoned stays cordoned.
- */
-export const cordonedBy = 'steelyard.dev/cordoned-by'
-
-export const isCordoned = (node: unknown): boolean =>
-  isRecord(node) && isRecord(node['spec']) && node['spec']['unschedulable'] === true
-
-export function hasOurMark(node: unknown): boolean {
-  const metadata = isRecord(node) ? node['metadata'] : undefined
-  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined
-  return isRecord(annotations) && annotations[cordonedBy] !== undefined
-}
-
-/** The node is cordoned, and Steelyard did it. */
-export const isOurCordon = (node: unknown): boolean => isCordoned(node) && hasOurMark(node)

@@ -1,6 +1,6 @@
 /** The static pods of a cluster's control planes that are not ready, from its Kubernetes API. */
-import { isRecord } from '../../../kubernetes/answers.ts'
-import type { Kubernetes } from '../../../kubernetes/client.ts'
+import { isRecord } from '../../kubernetes/answers.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
 import { type StaticPodName, staticPodNames, whyNotReady } from './judge.ts'
 
 /** More than the pods of the largest control plane. */

@@ -9,11 +9,10 @@ import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Job } from '../../engine/engine.ts'
 import { KubernetesError } from '../../kubernetes/answers.ts'
-import type { CoreParts } from './parts.ts'
 import { controlPlanesOf, kubernetesOf, nodePath } from './kubernetes.ts'
-import { listed } from './sentences.ts'
-import type { MemberRow, State } from './store.ts'
+import { listed } from '../../sentences.ts'
 import { timeLimit } from '../../time-limit.ts'
+import type { Member, ClusterState, ControlPlaneParts } from './view.ts'
 
 /**
  * Limits in ms for each call and for all calls to one control plane. A slower control plane counts
@@ -58,7 +57,7 @@ export function removalOfTwins(
 export const isHealthyIn = (etcd: EtcdMembers | null, name: string): boolean =>
   etcd?.members.some((e) => e.name === name && e.healthy) === true
 
-const isSecured = (m: MemberRow): boolean =>
+const isSecured = (m: Member): boolean =>
   m.role === 'control_plane' && m.secured_at !== null && m.released_at === null
 
 /** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
@@ -66,8 +65,8 @@ export const hostOf = (url: string): string =>
   URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : ''
 
 async function secure<T>(
-  { servers, secrets }: CoreParts,
-  m: MemberRow,
+  { servers, secrets }: ControlPlaneParts,
+  m: Member,
   act: (client: TalosClient) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
@@ -79,8 +78,8 @@ async function secure<T>(
 }
 
 async function namesByAddress(
-  { servers }: CoreParts,
-  members: readonly MemberRow[],
+  { servers }: ControlPlaneParts,
+  members: readonly Member[],
 ): Promise<Map<string, string>> {
   const names = new Map<string, string>()
   for (const m of members) {
@@ -103,7 +102,7 @@ interface Answer {
 const silent: Answer = { healthy: false, members: [], memberId: null }
 
 /** `silent` if it doesn't answer, or its etcd isn't healthy. */
-async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal): Promise<Answer> {
+async function askEtcd(parts: ControlPlaneParts, m: Member, signal: AbortSignal): Promise<Answer> {
   try {
     return await secure(
       parts,
@@ -134,8 +133,8 @@ async function askEtcd(parts: CoreParts, m: MemberRow, signal: AbortSignal): Pro
  * of the server at its address.
  */
 export async function etcdMembers(
-  parts: CoreParts,
-  members: readonly MemberRow[],
+  parts: ControlPlaneParts,
+  members: readonly Member[],
   signal: AbortSignal,
   except?: string,
 ): Promise<EtcdMembers | null> {
@@ -167,8 +166,8 @@ export async function etcdMembers(
  * Problem
  */
 async function removeEtcdMember(
-  parts: CoreParts,
-  members: readonly MemberRow[],
+  parts: ControlPlaneParts,
+  members: readonly Member[],
   nodeId: string,
   etcdId: string,
   signal: AbortSignal,
@@ -232,9 +231,9 @@ export function canLeaveEtcd(
  * for workers, which aren't members of etcd.
  */
 export async function whyStay(
-  parts: CoreParts,
-  members: readonly MemberRow[],
-  m: MemberRow,
+  parts: ControlPlaneParts,
+  members: readonly Member[],
+  m: Member,
   cluster: string,
   signal: AbortSignal,
 ): Promise<Refusal | null> {
@@ -253,11 +252,7 @@ export async function whyStay(
  * last one never leaves. A server that was removed by force (without an operation) doesn't count:
  * `whyStay` reads from etcd whether it is still a member.
  */
-export function whyNotNow(
-  members: readonly MemberRow[],
-  m: MemberRow,
-  cluster: string,
-): string | null {
+export function whyNotNow(members: readonly Member[], m: Member, cluster: string): string | null {
   if (m.role !== 'control_plane') return null
   const others = members.filter(
     (other) =>
@@ -281,10 +276,10 @@ export const leavingMembers = ({ members }: EtcdMembers, name: string): EtcdMemb
  * server is still a member.
  */
 export async function removeFromEtcd(
-  parts: CoreParts,
+  parts: ControlPlaneParts,
   job: Job,
-  state: State,
-  m: MemberRow,
+  state: ClusterState,
+  m: Member,
   { onlyDead } = { onlyDead: false },
 ): Promise<string | null> {
   if (m.role !== 'control_plane') return null
@@ -313,10 +308,10 @@ export async function removeFromEtcd(
  * node, else the reason.
  */
 export async function removeFromKubernetes(
-  parts: CoreParts,
+  parts: ControlPlaneParts,
   job: Job,
-  state: State,
-  m: MemberRow,
+  state: ClusterState,
+  m: Member,
 ): Promise<string | null> {
   try {
     const client = await kubernetesOf(parts, state)

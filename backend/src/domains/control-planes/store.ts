@@ -1,6 +1,6 @@
 /** SQL for claims: one control plane of a cluster at a time is sent something. */
 import { sql } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import type { Db } from '../../db/db.ts'
 
 interface Claim {
   readonly clusterId: string

@@ -4,11 +4,11 @@
  * reconfiguration"), which restarts of the others then lose.
  */
 import type { EtcdMember } from '#talos/client/client.ts'
-import { KubernetesError } from '../../../../kubernetes/answers.ts'
-import type { ClusterView } from '../../control-planes/read.ts'
-import { kubernetesOf } from '../../kubernetes.ts'
-import { factsOf } from '../../parts.ts'
-import { etcdId, hostOf } from '../../removal.ts'
+import { KubernetesError } from '../../kubernetes/answers.ts'
+import type { ClusterView } from './view.ts'
+import { kubernetesOf } from './kubernetes.ts'
+import { factsOf } from './view.ts'
+import { etcdId, hostOf } from './removal.ts'
 import { listed } from '../../sentences.ts'
 
 /**

@@ -3,7 +3,7 @@
  * functions.
  */
 import { stageSaid } from '#contract/servers/server.ts'
-import { isRecord, printable } from '../../../kubernetes/answers.ts'
+import { isRecord, printable } from '../../kubernetes/answers.ts'
 
 /** The static pods of a control plane, in the order in which they depend on each other. */
 export const staticPodNames = [
