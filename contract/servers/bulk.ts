@@ -66,6 +66,8 @@ const BulkItem = z.object({
   ok: z.boolean(),
   /** Why the act is refused; null if it is allowed. */
   reason: z.nullable(z.string()),
+  /** The refusal may end by itself. An act that names the server all the same waits for that. */
+  for_now: z.optional(z.literal(true)),
   warnings: z.array(z.string()),
   /** The disks of which something is wiped. */
   disks: z.array(Disk),

@@ -140,7 +140,8 @@ export function bulk(parts: BulkParts): Domain {
       (commitment?.version ?? undefined) !== seen.get(id)!.commitment_version
     const judged = plan.items.map((one) => ({
       ...one,
-      refusal: asSeen && isChanged(one) ? changedSince : one.reason,
+      // What is only for now, such as a server that fell silent after the plan, is waited for.
+      refusal: asSeen && isChanged(one) ? changedSince : one.for_now === true ? null : one.reason,
     }))
     const refused = judged.filter((one) => one.refusal !== null)
     if (refused.length === judged.length)

@@ -180,6 +180,7 @@ export function planOf({
         role: memberOf(clusterOf(server), server)?.role ?? null,
         ok: verdict.ok,
         reason: verdict.ok ? null : verdict.reason,
+        ...(!verdict.ok && verdict.kind === 'for_now' && { for_now: true as const }),
         warnings: verdict.ok && lost !== null ? [lost] : [],
         disks: verdict.ok ? wipedDisks(act, server, clusterOf(server)) : [],
         commitment: kind === 'commit' ? promisedOf(act, server, drafts) : null,
