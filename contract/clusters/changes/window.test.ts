@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { MaintenanceWindow, windowText } from './window.ts'
-import { isOpen, nextOpening } from './window-times.ts'
+import { closingAt, isOpen, nextOpening } from './window-times.ts'
 
 const weekend = {
   days: ['sat', 'sun'],
@@ -49,6 +49,8 @@ test.each([
   const end = at(opens, minutes * 60_000)
   expect(end.toISOString().slice(11, 16)).toBe(closes)
   expect(isOpen(window, new Date(end.getTime() - 1))).toBe(true)
+  expect(closingAt(window, at(opens))).toEqual(end)
+  expect(closingAt(window, end)).toBeNull()
   expect(isOpen(window, end)).toBe(false)
   // The next one is a week later, not an hour.
   expect(nextOpening(window, end).getTime() - end.getTime()).toBeGreaterThan(6 * 86_400_000)

@@ -3,7 +3,7 @@
  * roll-outs of shared patches and bulk acts. The clock is moved, so that a wait takes no time.
  */
 import { expect, test } from 'vitest'
-import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import { clusterChange, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import type { Operation } from '#contract/operations.ts'
 import { waitLimits } from '#contract/rule.ts'
 import { serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
@@ -14,6 +14,7 @@ import {
 } from '#contract/shared-patches/shared-patches.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTests } from '../../../../../tools/testing/length.ts'
+import { changeQueue } from '../parts.ts'
 import { begins, inAnHour } from '../testing/scheduled.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -185,4 +186,38 @@ test('a scheduled change ends once the limit of its wait is over, and says for w
     status: 'failed',
     reason: expect.stringMatching(/^It did not begin: .*Waited 1 h for that$/) as string,
   })
+})
+
+test('a change in the maintenance window waits until the window closes, and then says for what', async () => {
+  await clearFaults(world.machine(nodes[0]!))
+  await catchUp()
+  const [id] = ids
+  const params = { id: id! }
+  const from = new Date(Date.now() - 3_600_000).toISOString().slice(11, 16)
+  const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as ('mon' | 'tue')[]
+  const window = { days, from, minutes: 180, time_zone: 'UTC' }
+  await admin.call(clusterWindowSet, { params, body: { window } })
+  const body = {
+    change: { kind: 'defragment' as const },
+    start: { ...inAnHour(), in_window: true },
+  }
+  const { answer } = await world.until(
+    () => admin.call(clusterChange, { params, body }),
+    (called) => called.answer !== undefined,
+  )
+  await addFault(world.machine(nodes[0]!), { kind: 'refuse' })
+  await begins(world, id!, answer!.operation.id)
+  await world.until(
+    () => world.operation(answer!.operation.id),
+    ({ reason }) => waits.test(reason ?? ''),
+  )
+  // The limit of other waits is over, and the window is still open.
+  world.backend.clock.advance(waitLimits.scheduled + 60_000)
+  await world.toNextRun(changeQueue, id!)
+  expect(await world.operation(answer!.operation.id)).toMatchObject({ status: 'pending' })
+  world.backend.clock.advance(2 * 3_600_000)
+  const { reason, status } = await world.ended(answer!.operation.id)
+  expect(status).toBe('failed')
+  expect(reason).toMatch(/^It did not begin before the maintenance window closed: /)
+  expect(reason).toContain(nodes[0]!.name)
 })
