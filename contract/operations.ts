@@ -62,6 +62,15 @@ const onLeaving = {
 } as const
 const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
 
+const onCommanded = {
+  ...onServer,
+  /**
+   * `waits`: nobody watches it, so that it waits for a server that doesn't answer. What a person
+   * sends alone ends then, because it would surprise people later.
+   */
+  arguments: z.object({ waits: z._default(z.boolean(), false) }),
+} as const
+
 const machineKind = (kind: MachineCommand) => {
   const { title, until, audit, event, verb } = machineCommands[kind]
   const steps = {
@@ -69,13 +78,8 @@ const machineKind = (kind: MachineCommand) => {
     [until]: commandEnds[until],
   }
   return {
-    ...onServer,
+    ...onCommanded,
     title,
-    /**
-     * `waits`: nobody watches it, so that it waits for a server that doesn't answer. What a person
-     * sends alone ends then, because it would surprise people later.
-     */
-    arguments: z.object({ waits: z._default(z.boolean(), false) }),
     steps,
     audit,
     event,
