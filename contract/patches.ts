@@ -12,6 +12,7 @@ import { type Limit, no, type Verdict, yes } from './rule.ts'
 import { ConfirmedLoss } from './servers/losses.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 import { talosVersionText } from './versions.ts'
+import { count } from './words.ts'
 
 export const patchLimits = {
   bodyBytes: 1024 * 1024,
@@ -30,6 +31,22 @@ export const serverPatchLimit: Limit = {
   nouns: 'patches of this server',
   remedy: 'remove one that it does not need any more',
 }
+
+/**
+ * Bytes of the bodies of a server's own patches together. What an older version stored above it
+ * stays, and may be made smaller or removed.
+ */
+export const mostServerPatchBytes = 4 * 1024 * 1024
+/**
+ * Whether the bodies of a server's own patches may have these bytes together.
+ * @param before the bytes that they have now
+ */
+export const canHavePatchBytes = (bytes: number, before: number): Verdict =>
+  bytes <= mostServerPatchBytes || bytes <= before
+    ? yes
+    : no(
+        `The patches of this server would have ${count(bytes)} bytes together, and they can have ${count(mostServerPatchBytes)} at most: remove one that it does not need any more first`,
+      )
 
 /**
  * Stands for a secret in the body of a patch that the API returns. In a body that is saved, it

@@ -21,6 +21,8 @@ import { count, counted, someOf } from '../words.ts'
 
 export const sharedPatchLimits = {
   patches: 200,
+  /** Of the bodies of all shared patches together. */
+  bytes: 32 * 1024 * 1024,
   selectors: 20,
   /** Conditions of all selectors of a patch. Each is compared with every server. */
   conditions: 100,
@@ -382,6 +384,18 @@ export const canRemoveSharedPatch = (servers: number): Verdict =>
     ? yes
     : no(
         `${counted(servers, 'server')} ${servers === 1 ? 'has' : 'have'} this patch. Undo its roll-out, or save it without targets and roll that out; then remove it`,
+      )
+
+/**
+ * Whether the bodies of all shared patches may have these bytes together. What an older version
+ * stored above the limit stays, and may be made smaller or removed.
+ * @param before the bytes that they have now
+ */
+export const canHaveSharedBytes = (bytes: number, before: number): Verdict =>
+  bytes <= sharedPatchLimits.bytes || bytes <= before
+    ? yes
+    : no(
+        `The shared patches would have ${count(bytes)} bytes together, and they can have ${count(sharedPatchLimits.bytes)} at most: remove one that is not used any more first`,
       )
 
 export const tooManySharedPatches = `There are ${sharedPatchLimits.patches} shared patches: remove one that is not used any more first`

@@ -12,7 +12,7 @@ import { joinTokenLimit } from '#contract/join-tokens.ts'
 import { labelLimits } from '#contract/labels/labels.ts'
 import { mostExclusions } from '#contract/network/subnet-rules.ts'
 import { subnetLimit } from '#contract/network/subnets.ts'
-import { patchLimits, serverPatchLimit } from '#contract/patches.ts'
+import { mostServerPatchBytes, patchLimits, serverPatchLimit } from '#contract/patches.ts'
 import { mostApiTokens } from '#contract/people/api-tokens.ts'
 import { invitationLimit } from '#contract/people/invitations.ts'
 import { mostPasskeys } from '#contract/people/passkeys.ts'
@@ -164,7 +164,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
   },
   password_reset: 'a row of fixed size for each user',
   patch: {
-    bound: [patchLimits.bodyBytes, serverPatchLimit.most],
+    bound: [patchLimits.bodyBytes, serverPatchLimit.most, mostServerPatchBytes],
     cost: 'all patches of a server are merged at each change, preview and comparison of it',
     on: ['thread'],
     when: 'both',
@@ -215,6 +215,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
   shared_patch: {
     bound: [
       sharedPatchLimits.patches,
+      sharedPatchLimits.bytes,
       sharedPatchLimits.selectors,
       sharedPatchLimits.conditions,
       sharedPatchLimits.clusters,

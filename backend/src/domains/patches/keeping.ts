@@ -1,12 +1,15 @@
 /** The store of layers for configurations: also what others have changed becomes a patch. */
-import { patchLimits, serverPatchLimit } from '#contract/patches.ts'
-import { canAdd, yes } from '#contract/rule.ts'
+import { canHavePatchBytes, patchLimits, serverPatchLimit } from '#contract/patches.ts'
+import { all, canAdd, yes } from '#contract/rule.ts'
 import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import { afterwards, changesOf, isChanged, sharedAfter, sharedChangesOf } from './sets.ts'
 import { audited, type PatchStore } from './store.ts'
+
+const bytesOf = (patches: readonly { readonly body: string }[]): number =>
+  patches.reduce((total, { body }) => total + Buffer.byteLength(body), 0)
 
 export function layerStore({
   clock,
@@ -38,7 +41,10 @@ export function layerStore({
       return {
         stored: [...rows, ...sharedAfter(shared, set)],
         more,
-        room: more.length === 0 ? yes : canAdd(serverPatchLimit, rows.length, more.length),
+        room: all(
+          more.length === 0 ? yes : canAdd(serverPatchLimit, rows.length, more.length),
+          canHavePatchBytes(bytesOf([...rows, ...more]), bytesOf(before)),
+        ),
         isChanged: isChanged(changesOf(before, set)) || sharedChangesOf(shared, set).length > 0,
       }
     },

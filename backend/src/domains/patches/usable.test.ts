@@ -173,7 +173,7 @@ test.each([
   [
     'talos#9550: containerd’s part with a table twice',
     'machine: {files: [{path: /etc/cri/conf.d/20-customization.part, op: create, content: "[a]\\n[a]\\n"}]}',
-    /line 2 begins the table \[a\] a second time/,
+    /line 2, column 2: trying to redefine an already defined table/,
   ],
   [
     'a virtual address that the server has by DHCP',

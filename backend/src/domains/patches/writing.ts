@@ -3,13 +3,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import {
   canChangePatch,
+  canHavePatchBytes,
   type NewPatch,
   type Patch,
   problemSentence,
   serverPatchLimit,
 } from '#contract/patches.ts'
 import { canAdd } from '#contract/rule.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { shortly } from '../../db/shortly.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
@@ -30,6 +31,9 @@ import { audited, type PatchChange, type PatchRow } from './store.ts'
 /** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
+
+const sum = (rows: readonly { readonly bytes: number }[]): number =>
+  rows.reduce((total, { bytes }) => total + bytes, 0)
 
 const demandWritable = (patchId: string): void =>
   demand(canChangePatch({ read_only: isSystemLayer(patchId) }), 'patch_read_only')
@@ -142,6 +146,14 @@ export function writing({
       ),
     )
 
+  /** @param replaced id of the patch whose body is replaced; undefined for a new one */
+  const demandRoom = async (on: Db | Tx, nodeId: string, body: string, replaced?: string) => {
+    const rows = await store.sizes(on, nodeId)
+    const before = sum(rows)
+    const others = sum(rows.filter(({ id }) => id !== replaced))
+    demand(canHavePatchBytes(others + Buffer.byteLength(body), before), 'conflict')
+  }
+
   const updateOnce = async (
     caller: Caller,
     nodeId: string,
@@ -154,7 +166,10 @@ export function writing({
       asked.body === undefined
         ? undefined
         : await read({ caller }, 'unmask', asked.body, known.body, audienceOf(caller))
-    if (body !== undefined) await demandBody({ caller }, body)
+    if (body !== undefined) {
+      await demandBody({ caller }, body)
+      await demandRoom(db, nodeId, body, patchId)
+    }
     const wanted = { ...asked, body }
     const isMerged = wanted.weight !== undefined || body !== undefined
     const reorders =
@@ -186,6 +201,8 @@ export function writing({
         )
       )
         return answer(before)
+      // Another request may have saved another patch of the server, which is locked now.
+      if (body !== undefined) await demandRoom(tx, nodeId, body, patchId)
       const after = await store.update(
         tx,
         before,
@@ -223,9 +240,11 @@ export function writing({
       const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
       const stored = await store.ofServer(db, nodeId)
       demand(canAdd(serverPatchLimit, stored.length), 'conflict')
+      await demandRoom(db, nodeId, patch.body)
       return change(caller, nodeId, { stored, more: [patch], confirmedLoss }, async (tx) => {
         // Another request may have added one meanwhile; the server is locked now.
         demand(canAdd(serverPatchLimit, (await store.sums(tx, nodeId)).count), 'conflict')
+        await demandRoom(tx, nodeId, patch.body)
         return present(await insert(tx, caller, nodeId, patch, links), text)
       })
     },

@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { AuditHead } from '#contract/audit.ts'
+import { type Cause, causeOf } from '../../../causes/causes.ts'
 import type { Connection } from '../../../db/connection.ts'
 import { connect } from '../../../db/db.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
@@ -14,11 +15,15 @@ import { checkChain } from './chain-check.ts'
 export interface Given {
   readonly connection: Connection
   readonly noted: AuditHead | undefined
+  /** How long connecting may take, in ms. */
+  readonly connectMs: number | undefined
 }
 /** From the worker thread. */
 export type Told =
   | { readonly is: 'sealed'; readonly sealed: Uint8Array }
   | { readonly is: 'progress'; readonly checked: number; readonly of: number }
+  /** What ended the verification, before the error itself, which loses its type between threads. */
+  | { readonly is: 'failed'; readonly cause: Cause }
   | { readonly is: 'verdict'; readonly verdict: ChainVerdict }
 /** To the worker thread, in response to `sealed`. `broken`: why the key can't be decrypted. */
 export type Opened =
@@ -26,7 +31,7 @@ export type Opened =
   | { readonly broken: string }
 
 const port = parentPort!
-const { connection, noted } = workerData as Given
+const { connection, noted, connectMs } = workerData as Given
 const tell = (told: Told) => port.postMessage(told, [])
 
 const open = (sealed: Uint8Array): Promise<Chain> =>
@@ -39,6 +44,7 @@ const open = (sealed: Uint8Array): Promise<Chain> =>
   })
 
 const database = connect({ connection, poolSize: 1 })
+if (connectMs !== undefined) database.pool.options.connectionTimeoutMillis = connectMs
 try {
   const progress = (checked: number, of: number) => tell({ is: 'progress', checked, of })
   tell({
@@ -49,6 +55,9 @@ try {
       progress,
     }),
   })
+} catch (error) {
+  tell({ is: 'failed', cause: causeOf(error) })
+  throw error
 } finally {
   await database.close()
 }

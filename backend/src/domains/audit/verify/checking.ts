@@ -6,6 +6,8 @@ import { Worker } from 'node:worker_threads'
 import type { AuditCheck, AuditHead } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Platform } from '../../../platform.ts'
+import type { Cause } from '../../../causes/causes.ts'
+import { Told as ToldError } from '../../../causes/told.ts'
 import { SealBroken } from '../../../vault/cipher.ts'
 import { openChain } from '../../events/api.ts'
 import * as store from '../store.ts'
@@ -13,6 +15,15 @@ import { checkOf } from './chain-check.ts'
 import type { Given, Opened, Told } from './check-thread.ts'
 
 type CheckParts = Pick<Platform, 'db' | 'database' | 'vault' | 'log'>
+
+/** Causes for which a later verification may succeed. */
+const passing: ReadonlySet<Cause> = new Set([
+  'database_away',
+  'database_silent',
+  'database_busy',
+  'database_full',
+])
+const databaseBusy = 'the database did not answer in time, or is too busy: verify again later'
 
 /** Verifications at once. Each takes a thread and a database connection. */
 const most = 2
@@ -38,7 +49,12 @@ export function checking({ db, database, vault, log }: CheckParts) {
     progress: (check: AuditCheck) => void,
   ): Promise<AuditCheck> =>
     new Promise((resolve, reject) => {
-      const workerData: Given = { connection: database.connection, noted }
+      const workerData: Given = {
+        connection: database.connection,
+        noted,
+        connectMs: database.pool.options.connectionTimeoutMillis,
+      }
+      let cause: Cause | undefined
       const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
         workerData,
         resourceLimits,
@@ -55,11 +71,18 @@ export function checking({ db, database, vault, log }: CheckParts) {
       }
       const onAbort = () => fail(signal.reason)
       signal.addEventListener('abort', onAbort, { once: true })
-      worker.on('error', fail)
+      worker.on('error', (error) =>
+        fail(
+          cause !== undefined && passing.has(cause)
+            ? new ToldError(databaseBusy, { cause: error })
+            : error,
+        ),
+      )
       worker.on('exit', () => fail(new Error('The worker thread ended without a result')))
       worker.on('message', (told: Told) => {
         if (told.is === 'progress')
           progress({ state: 'checking', checked: told.checked, of: told.of })
+        else if (told.is === 'failed') cause = told.cause
         else if (told.is === 'sealed')
           opened(told.sealed).then((answer) => worker.postMessage(answer, []), fail)
         else {
@@ -100,7 +123,13 @@ export function checking({ db, database, vault, log }: CheckParts) {
       void run(noted, AbortSignal.any([signal, stop.signal]), show)
         .catch((error: unknown): AuditCheck => {
           if (!signal.aborted) log.error('audit.verification_failed', { error })
-          return { state: 'failed', reason: 'an internal error occurred; the log has details' }
+          return {
+            state: 'failed',
+            reason:
+              error instanceof ToldError
+                ? error.message
+                : 'an internal error occurred; the log has details',
+          }
         })
         .then(show)
       yield { state: 'checking', checked: 0, of: await store.last(db) }

@@ -7,6 +7,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import { largestPatchBody, patchMask } from '#contract/patches.ts'
 import {
+  canHaveSharedBytes,
   canRemoveSharedPatch,
   type ListedSharedPatch,
   type NewSharedPatch,
@@ -32,6 +33,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { counted } from '../../../db/counted.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
 import { type Caller, callerName } from '../../../http/caller.ts'
+import { demand } from '../../../http/errors.ts'
 import { serve } from '../../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../../http/tags.ts'
 import type { Domain } from '../../../platform.ts'
@@ -117,6 +119,13 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       event: { version: after.version },
     })
     return after
+  }
+  /** @param replaced id of the patch whose body is replaced; undefined for a new one */
+  const demandRoom = async (tx: Tx, body: string, replaced?: string): Promise<void> => {
+    const rows = await store.sizes(tx)
+    const sum = (some: typeof rows) => some.reduce((total, { bytes }) => total + bytes, 0)
+    const others = sum(rows.filter(({ id }) => id !== replaced))
+    demand(canHaveSharedBytes(others + Buffer.byteLength(body), sum(rows)), 'conflict')
   }
   const writing = <T>(act: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(db, act).catch((error: unknown) => {
@@ -231,6 +240,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
       const row = await writing(async (tx) => {
         if ((await counted(tx, 'shared_patch')) >= sharedPatchLimits.patches)
           throw new Problem('conflict', tooManySharedPatches)
+        await demandRoom(tx, asked.body)
         const made = await store.insert(
           tx,
           {
@@ -277,6 +287,7 @@ export function sharedPatches(given: SharedDomainParts): Domain {
         const { name, weight, body, targets } = before
         if (isDeepStrictEqual({ name, weight, body, targets }, wanted)) return before
         await demandIdle(parts, tx, before)
+        if (body !== wanted.body) await demandRoom(tx, wanted.body, id)
         const isNew = name !== wanted.name || weight !== wanted.weight || body !== wanted.body
         const revision = isNew ? (await store.lastRevision(tx, id)) + 1 : before.revision
         return changed(tx, who.caller, before, wanted, revision)

@@ -94,6 +94,12 @@ export function sharedStore({ vault }: { vault: Vault }) {
   return {
     /** Which there are, in which version. */
     versions: (on: Db | Tx) => on.selectFrom('shared_patch').select(['id', 'version']).execute(),
+    /** Ids and bytes of all of them. */
+    sizes: (on: Db | Tx) =>
+      on
+        .selectFrom('shared_patch')
+        .select(['id', sql<number>`octet_length(body_sealed)`.as('bytes')])
+        .execute(),
     /** These without their bodies. */
     heads: (on: Db | Tx, ids: readonly string[]) =>
       on
