@@ -102,7 +102,8 @@ function factsOf(of: 'disk' | 'link'): CelFacts {
     ]),
   )
 }
-const facts = { disk: factsOf('disk'), link: factsOf('link') }
+/** The samples as facts. */
+export const facts = { disk: factsOf('disk'), link: factsOf('link') }
 
 const literals = [
   '1',

@@ -4,7 +4,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import { generateSecrets } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { hardwareOf } from '../fleet/hardware.ts'
-import { celProblem, matchingDisks } from './cel.ts'
+import { celProblem, matchingDisks } from './cel/cel.ts'
 import { bootProblem, judgeConfig } from './judge.ts'
 import { ConfigError, loadConfig } from './load.ts'
 import { readNodeConfig } from './node-config.ts'
@@ -263,7 +263,7 @@ describe('documents', () => {
       'an expression that is no CEL',
       'UnattendedInstallConfig',
       { provisioning: { diskSelector: { match: 'disk.nonsense == 1' } } },
-      'provisioning.diskSelector.match: undeclared reference',
+      "provisioning.diskSelector.match: undefined field 'nonsense'",
     ],
     [
       'an authority without its key',
@@ -329,16 +329,18 @@ describe('expressions that select disks', () => {
     ['disk.dev_path.startsWith("/dev/none")', 0],
     ['"/dev/x" in disk.symlinks', 0],
   ])('%s', (match, found) => {
-    expect(celProblem(match)).toBeNull()
+    expect(celProblem(match, 'disk', 14)).toBeNull()
     expect(matchingDisks(match, disks)).toHaveLength(found)
   })
   test.each([
-    ['disk.size', 'expression output type is number, expected bool'],
-    ['disk.size == "1"', 'found no matching overload'],
+    ['disk.size', 'expression output type is uint, expected bool'],
+    ['disk.size == "1"', "found no matching overload for '_==_' applied to '(uint, string)'"],
+    ['disk.size > 1.5e9', "found no matching overload for '_>_' applied to '(uint, double)'"],
+    ['disk.path == "x"', "undefined field 'path'"],
     ['disk.dev_path ==', "Syntax error: mismatched input '<EOF>'"],
     ['volume.name == "x"', "undeclared reference to 'volume' (in container '')"],
   ])('%s is refused', (match, problem) => {
-    expect(celProblem(match)).toBe(problem)
+    expect(celProblem(match, 'disk', 14)).toBe(problem)
   })
 })
 
@@ -366,7 +368,7 @@ describe('documents of arrays and volumes', () => {
     [`${array}${all}`.replace('raid1', 'raid5'), 'raid5 does not belong to MDLevel values'],
     [
       `${array}${members('disk.nonsense == 1')}`,
-      "provisioning.volumeSelector.match: undeclared reference to 'disk.nonsense' (in container '')",
+      "provisioning.volumeSelector.match: undefined field 'nonsense'",
     ],
     [group, 'provisioning.volumeSelector.match is required'],
     [

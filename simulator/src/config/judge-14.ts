@@ -3,11 +3,12 @@
  * pkg/machinery/config/types/k8s, cluster, runtime, network).
  */
 import { isIP } from 'node:net'
-import { celProblem } from './cel.ts'
+import { celProblem } from './cel/cel.ts'
 import { endpointError, imageProblem, KUBELET_FIELDS } from './judge-main.ts'
 import { judgeOfVolumes } from './judge-volumes.ts'
 import type { ConfigDocument } from './load.ts'
 import { type Body, isObject, list, object, text } from './shape.ts'
+import { minorOf } from './versions.ts'
 
 interface Context {
   talosVersion: string
@@ -210,14 +211,14 @@ const judgeResolver: Judge = ({ body }) => {
   ]
 }
 
-const judgeUnattended: Judge = ({ body }, { warnings }) => {
+const judgeUnattended: Judge = ({ body }, { talosVersion, warnings }) => {
   if (text(object(body.installer).image) === '')
     warnings.push(
       'installer.image is not set, if Talos is not booted from asset built by Image Factory, installation will fail',
     )
   const match = text(object(object(body.provisioning).diskSelector).match)
   if (match === '') return ['provisioning.diskSelector.match is required']
-  const problem = celProblem(match)
+  const problem = celProblem(match, 'disk', minorOf(talosVersion))
   return problem === null ? [] : [`provisioning.diskSelector.match: ${problem}`]
 }
 

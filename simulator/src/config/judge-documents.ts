@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { celProblem } from './cel/cel.ts'
+import type { Scope } from './cel/types.ts'
 import { documentKind } from './fields.ts'
 import { judgeOf14 } from './judge-14.ts'
 import type { ConfigDocument, Loaded } from './load.ts'
@@ -64,7 +66,31 @@ const judgeDocument = (
     errors.push(
       `only [${volumes.map((volume) => JSON.stringify(volume)).join(' ')}] volumes are supported`,
     )
-  return errors
+  return [...errors, ...judgeSelector(kind, body, minor)]
+}
+
+/**
+ * Selectors must be conditions of their types (Talos: pkg/machinery/config/types/block,
+ * `ProvisioningSpec.Validate`, `VolumeDiscoverySpec.Validate`; types/network/link_alias.go).
+ */
+const judgeSelector = (
+  kind: string,
+  { provisioning, discovery, selector }: Record<string, unknown>,
+  minor: number,
+): string[] => {
+  const judge = (
+    what: Scope,
+    { match }: Record<string, unknown>,
+    isRequired: boolean,
+  ): string[] => {
+    if (text(match) === '') return isRequired ? [`${what} selector is required`] : []
+    const problem = celProblem(text(match), what, minor)
+    return problem === null ? [] : [`${what} selector is invalid: ${problem}`]
+  }
+  if (kind === 'LinkAliasConfig') return judge('link', object(selector), true)
+  if (kind === 'ExistingVolumeConfig')
+    return judge('volume', object(object(discovery).volumeSelector), true)
+  return judge('disk', object(object(provisioning).diskSelector), false)
 }
 
 /** Volumes of Talos that can be configured (Talos: pkg/machinery/config/types/block). */

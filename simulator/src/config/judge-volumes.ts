@@ -2,7 +2,7 @@
  * The checks of documents of RAID arrays and LVM volumes, in Talos's words (Talos:
  * pkg/machinery/config/types/storage).
  */
-import { celProblem } from './cel.ts'
+import { celProblem } from './cel/cel.ts'
 import type { ConfigDocument } from './load.ts'
 import { object, text } from './shape.ts'
 
@@ -19,7 +19,7 @@ const judgeName = (name: string, longest: number): string[] => [
 const judgeMembers = ({ body }: ConfigDocument): string[] => {
   const match = text(object(object(body.provisioning).volumeSelector).match)
   if (match === '') return ['provisioning.volumeSelector.match is required']
-  const problem = celProblem(match, 'member')
+  const problem = celProblem(match, 'member', 14)
   return problem === null ? [] : [`provisioning.volumeSelector.match: ${problem}`]
 }
 

@@ -1,5 +1,5 @@
 import type { Installation } from '../../config/settings.ts'
-import { matchingDisks } from '../../config/cel.ts'
+import { matchingDisks } from '../../config/cel/cel.ts'
 import { matchDisk } from '../../config/disk-selector.ts'
 import { hasFeature, imageTag, isTalosVersion } from '../../config/versions.ts'
 import type { Fault } from '../../fleet/faults.ts'

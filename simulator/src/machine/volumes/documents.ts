@@ -1,5 +1,5 @@
 /** The documents of RAID arrays and LVM volumes, and the devices that their expressions select. */
-import { matcherOf } from '../../config/cel.ts'
+import { matcherOf } from '../../config/cel/cel.ts'
 import { object, text } from '../../config/shape.ts'
 import { hasFeature } from '../../config/versions.ts'
 import type { Disk } from '../../fleet/hardware.ts'
