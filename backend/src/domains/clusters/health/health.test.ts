@@ -329,6 +329,7 @@ test(
     expect(failed).toContainEqual({
       check: 'quorum',
       ok: false,
+      for_now: true,
       message: expect.stringMatching(
         /so none can be removed: bring control planes back until etcd has a leader, or restore the cluster/,
       ) as string,
