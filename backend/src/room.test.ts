@@ -80,7 +80,12 @@ test.each([
     'templates',
     templateLimit,
     () =>
-      fill('template', 'name, definition, created_by_name', `'t-' || n, '{}', 'x'`, templateLimit),
+      fill(
+        'template',
+        'name, definition, listed, created_by_name',
+        `'t-' || n, '{}', '{}', 'x'`,
+        templateLimit,
+      ),
     (name: string) => operator.call(templateCreate, { body: { name } }),
   ],
   [

@@ -212,12 +212,6 @@ export const NewCluster = z.strictObject({ ...ClusterFields.shape, ...FirstSetti
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterInput = z.input<typeof NewCluster>
 
-/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
-export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
-  control_plane: 1698 * 1024 ** 2,
-  worker: 874 * 1024 ** 2,
-}
-
 export const Check = z.object({
   check: z.string(),
   ok: z.boolean(),

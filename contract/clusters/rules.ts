@@ -1,6 +1,12 @@
 /** What may be done to a cluster. */
 import { forNow, no, type Verdict, yes } from '../rule.ts'
-import type { Cluster } from './clusters.ts'
+import type { Cluster, ClusterRole } from './clusters.ts'
+
+/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
+export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = {
+  control_plane: 1698 * 1024 ** 2,
+  worker: 874 * 1024 ** 2,
+}
 
 /**
  * A talosconfig works as soon as one server answers, and is needed to debug a creation that hangs.

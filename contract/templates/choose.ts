@@ -2,7 +2,8 @@
  * Chooses servers for clusters by need. Pure: the same servers give the same choice, with the
  * reason for each server that is chosen, and for those that are not.
  */
-import { type ClusterRole, leastMemoryBytes } from '../clusters/clusters.ts'
+import type { ClusterRole } from '../clusters/clusters.ts'
+import { leastMemoryBytes } from '../clusters/rules.ts'
 import { selectorOf, selects } from '../labels/selector.ts'
 import { spreadOverRacks } from '../racks/spread.ts'
 import {

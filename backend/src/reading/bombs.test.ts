@@ -112,7 +112,7 @@ describe('a snapshot of etcd', () => {
   test('whose nested buckets share their pages is read in one pass', async () => {
     const bytes = nestedBuckets()
     expect(bytes.length).toBeLessThan(132_000)
-    expect(await cheaply(() => readFile(bytes))).toBe('done')
+    expect(await cheaply(() => readFile(bytes))).toMatch(/^The snapshot has no data of etcd/)
   })
 
   test('whose pages lie inside of each other is refused', async () => {

@@ -17,11 +17,13 @@ export type Signatures = ReadonlyMap<string, readonly Signature[]>
 export function signaturesOf(lines: readonly string[]): Signatures {
   const found = new Map<string, Signature[]>()
   for (const line of lines) {
-    const [, left, args, result] = /^(.+?)\((.*)\): (.+)$/.exec(line)!
-    const at = left!.startsWith('optional.') ? -1 : left!.lastIndexOf('.')
-    const name = left!.slice(at + 1)
-    const types = [...(at < 0 ? [] : [left!.slice(0, at)]), ...split(args!)].map(typeOf)
-    const signature = { isMember: at >= 0, types, result: typeOf(result!) }
+    const [begin, end] = [line.indexOf('('), line.lastIndexOf('): ')]
+    const [left, args] = [line.slice(0, begin), line.slice(begin + 1, end)]
+    const result = line.slice(end + '): '.length)
+    const at = left.startsWith('optional.') ? -1 : left.lastIndexOf('.')
+    const name = left.slice(at + 1)
+    const types = [...(at < 0 ? [] : [left.slice(0, at)]), ...split(args)].map(typeOf)
+    const signature = { isMember: at >= 0, types, result: typeOf(result) }
     found.set(name, [...(found.get(name) ?? []), signature])
   }
   return found

@@ -30,6 +30,7 @@ test('a control plane may leave if the others keep a majority', () => {
 test("a control plane whose departure would cost the majority can't leave, and the error gives the numbers", () => {
   expect(canLeaveEtcd(etcd(3, [3]), 'web-1', 'prod')).toEqual({
     ok: false,
+    kind: 'for_now',
     reason:
       'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
   })
@@ -50,6 +51,7 @@ test("a control plane whose departure would cost the majority can't leave, and t
 test('without a majority no member can be removed, not even a dead one', () => {
   expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
     ok: false,
+    kind: 'for_now',
     reason:
       'etcd of prod has no majority, so no member can be removed: 1 of 2 is healthy and 2 are needed. Bring web-2 back, or restore the cluster from a snapshot',
   })

@@ -34,6 +34,7 @@ import {
 import { delays } from './delays.ts'
 import { requests } from './requests.ts'
 import { stoppedUpgrade } from './stopped.ts'
+import * as judged from './store-judged.ts'
 import * as store from './store.ts'
 import { writing } from './writing.ts'
 
@@ -86,8 +87,9 @@ const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }
     return (await shown(db, [found]))[0]!
   },
 
-  stoppedUpgrades: async (on: Db | Tx) => (await store.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
-  failedScheduled: store.failedScheduled,
+  stoppedUpgrades: async (on: Db | Tx) =>
+    (await judged.stoppedUpgrades(on)).flatMap(stoppedUpgrade),
+  failedScheduled: judged.failedScheduled,
   async haltedOperations(on: Db | Tx) {
     const objects = await engine.halted(on)
     if (objects.length === 0) return []
@@ -97,7 +99,7 @@ const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }
     }))
   },
   touched: async (on: Db | Tx, endedSince: Date) =>
-    (await store.touched(on, endedSince)).map(({ server_id, since }) => ({
+    (await judged.touched(on, endedSince)).map(({ server_id, since }) => ({
       server_id: server_id!,
       since,
     })),

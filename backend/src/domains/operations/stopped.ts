@@ -1,6 +1,7 @@
 /** Upgrades that stopped half way or wait, from the steps of their operations. */
 import type { StoppedUpgrade } from './api.ts'
-import { arrived, type Found, type OperationRow } from './store.ts'
+import { arrived } from './store-judged.ts'
+import type { Found, OperationRow } from './store.ts'
 
 export function stoppedUpgrade({
   row,

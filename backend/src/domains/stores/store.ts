@@ -38,7 +38,7 @@ export const atSamePlace = (
     .where('id', '<>', id)
     .where('endpoint', '=', endpoint)
     .where('bucket', '=', bucket)
-    .where(sql`rtrim(prefix, '/')`, '=', prefix.replace(/\/+$/, ''))
+    .where(sql`rtrim(prefix, '/')`, '=', sql`rtrim(${prefix}, '/')`)
     .executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<StoreRow | undefined> =>
   tx.selectFrom('store').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()

@@ -2,8 +2,9 @@
  * The servers of a new cluster: which servers can be chosen, their roles and disks, and the sums of
  * their hardware.
  */
+import { leastMemoryBytes } from '#contract/clusters/rules.ts'
 import { unitsOf } from '#contract/capacity.ts'
-import { controlPlaneWarning, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { controlPlaneWarning } from '#contract/clusters/clusters.ts'
 import {
   defaultInstallDisk,
   defaultWorkloadDisks,

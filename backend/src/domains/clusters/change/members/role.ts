@@ -2,7 +2,8 @@
  * Gives servers of a cluster the other role. Talos can't change the type of a machine in place, so
  * the server leaves, is reset and joins again.
  */
-import { canHaveControlPlanes, type Check, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { leastMemoryBytes } from '#contract/clusters/rules.ts'
+import { canHaveControlPlanes, type Check } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
