@@ -349,7 +349,7 @@ test('an endpoint on this machine, at a metadata service, in a private network o
     'http://0x7f000001:9',
   ]) {
     const { problem } = await someone.call(storeCreate, {
-      body: s3Body(service, { name: 'inside', endpoint }),
+      body: s3Body(service, { name: 'inside', endpoint, prefix: 'inside' }),
     })
     expect(problem).toMatchObject({
       code: 'store_refused',

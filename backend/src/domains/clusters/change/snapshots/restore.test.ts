@@ -214,7 +214,7 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
   const entries = (texts: Record<string, string>) =>
     Object.entries(texts).map(([k, v]) => [Buffer.from(k), Buffer.from(v)] as const)
   const importFile = async (version: string, value?: Buffer) => {
-    const key = value === undefined ? [] : [secretEntry(value)]
+    const key = [secretEntry(value ?? Buffer.from('not encrypted'))]
     const database = boltDatabase({
       key,
       meta: entries({ storageVersion: version }),
