@@ -1,7 +1,15 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { mostListBytes } from '#contract/list.ts'
-import { patchCreate, patchGet, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
-import { sql } from 'kysely'
+import {
+  mostServerPatchBytes,
+  patchCreate,
+  patchGet,
+  patchList,
+  patchRemove,
+  patchUpdate,
+} from '#contract/patches.ts'
+import { count } from '#contract/words.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
 
@@ -20,7 +28,7 @@ test('the patches of a server have at most 4 MiB; what an older version stored a
   const fifth = { name: 'large-5', weight: 5, body }
   expect(await operator.call(patchCreate, { params: { id }, body: fifth })).toMatchObject({
     status: 409,
-    problem: { detail: expect.stringContaining('4,194,304') as string },
+    problem: { error: expect.stringContaining(count(mostServerPatchBytes)) as string },
   })
   // An older version had no bound of bytes.
   await sql`insert into patch select (jsonb_populate_record(p, jsonb_build_object(
