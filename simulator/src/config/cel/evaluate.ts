@@ -115,7 +115,7 @@ const glob = (pattern: string, subject: string): boolean =>
 
 /** A number that is written in a text, as Go reads it. */
 const written = (value: string, isInt: boolean): string =>
-  (isInt ? /^[+-]?\d+$/ : /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/).test(value)
+  (isInt ? /^[+-]?\d+$/ : /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/).test(value)
     ? value
     : noOverload()
 const whole = (value: Value): bigint =>

@@ -30,69 +30,73 @@ const most = 2
 /** Memory limit of a thread, far more than a batch of entries needs. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
 
-export function checking({ db, database, vault, log }: CheckParts) {
-  let running = 0
-
-  const opened = async (sealed: Uint8Array): Promise<Opened> => {
-    try {
-      return await openChain(vault, db, sealed)
-    } catch (error) {
-      if (error instanceof SealBroken) return { broken: error.message }
-      throw error
-    }
+/** Decrypts the key of the chain for the thread. */
+async function opened({ vault, db }: CheckParts, sealed: Uint8Array): Promise<Opened> {
+  try {
+    return await openChain(vault, db, sealed)
+  } catch (error) {
+    if (error instanceof SealBroken) return { broken: error.message }
+    throw error
   }
+}
 
-  /** Resolves to the verdict. @param progress called after each batch of entries */
-  const run = (
-    noted: AuditHead | undefined,
-    signal: AbortSignal,
-    progress: (check: AuditCheck) => void,
-  ): Promise<AuditCheck> =>
-    new Promise((resolve, reject) => {
-      const workerData: Given = {
-        connection: database.connection,
-        noted,
-        connectMs: database.pool.options.connectionTimeoutMillis,
-      }
-      let cause: Cause | undefined
-      const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
-        workerData,
-        resourceLimits,
-        name: 'audit',
-      })
-      worker.unref()
-      const end = () => {
-        worker.removeAllListeners().on('error', () => undefined)
-        void worker.terminate()
-      }
-      const fail = (error: unknown) => {
-        end()
-        reject(error)
-      }
-      const onAbort = () => fail(signal.reason)
-      signal.addEventListener('abort', onAbort, { once: true })
-      worker.on('error', (error) =>
-        fail(
-          cause !== undefined && passing.has(cause)
-            ? new ToldError(databaseBusy, { cause: error })
-            : error,
-        ),
-      )
-      worker.on('exit', () => fail(new Error('The worker thread ended without a result')))
-      worker.on('message', (told: Told) => {
-        if (told.is === 'progress')
-          progress({ state: 'checking', checked: told.checked, of: told.of })
-        else if (told.is === 'failed') cause = told.cause
-        else if (told.is === 'sealed')
-          opened(told.sealed).then((answer) => worker.postMessage(answer, []), fail)
-        else {
-          // The thread closes its connection and ends by itself.
-          signal.removeEventListener('abort', onAbort)
-          worker.removeAllListeners().on('error', () => undefined)
-          resolve(checkOf(told.verdict))
-        }
-      })
+/** Resolves to the verdict. @param progress called after each batch of entries */
+const run = (
+  parts: CheckParts,
+  noted: AuditHead | undefined,
+  signal: AbortSignal,
+  progress: (check: AuditCheck) => void,
+): Promise<AuditCheck> =>
+  new Promise((resolve, reject) => {
+    const { database } = parts
+    const workerData: Given = {
+      connection: database.connection,
+      noted,
+      connectMs: database.pool.options.connectionTimeoutMillis,
+    }
+    let cause: Cause | undefined
+    const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
+      workerData,
+      resourceLimits,
+      name: 'audit',
     })
+    worker.unref()
+    const end = () => {
+      worker.removeAllListeners().on('error', () => undefined)
+      void worker.terminate()
+    }
+    const fail = (error: unknown) => {
+      end()
+      reject(error)
+    }
+    const onAbort = () => fail(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    worker.on('error', (error) =>
+      fail(
+        cause !== undefined && passing.has(cause)
+          ? new ToldError(databaseBusy, { cause: error })
+          : error,
+      ),
+    )
+    worker.on('exit', () => fail(new Error('The worker thread ended without a result')))
+    worker.on('message', (told: Told) => {
+      if (told.is === 'progress')
+        progress({ state: 'checking', checked: told.checked, of: told.of })
+      else if (told.is === 'failed') cause = told.cause
+      else if (told.is === 'sealed')
+        opened(parts, told.sealed).then((answer) => worker.postMessage(answer, []), fail)
+      else {
+        // The thread closes its connection and ends by itself.
+        signal.removeEventListener('abort', onAbort)
+        worker.removeAllListeners().on('error', () => undefined)
+        resolve(checkOf(told.verdict))
+      }
+    })
+  })
+
+export function checking(parts: CheckParts) {
+  const { db, log } = parts
+  let running = 0
 
   /**
    * Yields the progress, and the verdict as the last item. If nobody reads for a while, older
@@ -120,7 +124,7 @@ export function checking({ db, database, vault, log }: CheckParts) {
         latest.splice(0, 1, check)
         wake()
       }
-      void run(noted, AbortSignal.any([signal, stop.signal]), show)
+      void run(parts, noted, AbortSignal.any([signal, stop.signal]), show)
         .catch((error: unknown): AuditCheck => {
           if (!signal.aborted) log.error('audit.verification_failed', { error })
           return {
