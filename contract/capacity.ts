@@ -1,4 +1,4 @@
-import { type Disk, withoutPaths } from './servers/disks.ts'
+import { type Disk, withoutPaths } from './disks/disks.ts'
 
 /** Compute unit: 1 physical core and 4 GiB of RAM, sold as 2 vCPU + 4 GiB. */
 const gibibyte = 1024 ** 3

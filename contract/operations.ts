@@ -7,7 +7,7 @@ import { LeftOut } from './bounds/rows.ts'
 import { lineText, personText, sentenceText } from './bounds/fields.ts'
 import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
-import { ConfirmedDisks, DiskToConfirm } from './servers/disks.ts'
+import { ConfirmedDisks, DiskToConfirm } from './disks/disks.ts'
 import { ConfirmedLoss } from './servers/losses.ts'
 import {
   commandEnds,

@@ -59,6 +59,7 @@ const seldom = /\/(useQueries|queriesObserver)\.js$/
 const together: Readonly<Record<string, RegExp>> = {
   remedies:
     /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
+  disks: /\/contract\/disks\/(?:choice|wipe)\.ts$/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
   'bulk-acts':
     /\/contract\/(?:servers\/bulk-acts|operations\/changing)\.ts$|layout\/operations\/may-change\.ts$/,

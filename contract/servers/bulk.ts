@@ -12,7 +12,7 @@ import { no, type Verdict, waitLimits, waitLimitText, yes } from '../rule.ts'
 import { talosVersionText } from '../versions.ts'
 import { counted } from '../words.ts'
 import { bulkActKinds, bulkActs, type BulkActKind } from './bulk-acts.ts'
-import { Disk } from './disks.ts'
+import { Disk } from '../disks/disks.ts'
 
 export * from './bulk-acts.ts'
 

@@ -1,7 +1,7 @@
 /** What firmware of public reports says about itself, beside the case 27 zero-uuid-boards. */
 import { expect, test } from 'vitest'
 import { isSharedSerial, isSharedUuid, needsMac, ownMacs } from './identity.ts'
-import { isSameDisk, withoutPaths } from './disks.ts'
+import { isSameDisk, withoutPaths } from '../disks/disks.ts'
 
 test.each([
   ['zeros', '00000000-0000-0000-0000-000000000000'],

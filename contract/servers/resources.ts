@@ -1,6 +1,6 @@
 /** What a server reports of its hardware. */
 import * as z from 'zod/mini'
-import { Disk } from './disks.ts'
+import { Disk } from '../disks/disks.ts'
 
 const text = z.optional(z.string())
 const amount = z.optional(z.number())

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { describe, expect, test } from 'vitest'
-import type { DiskFacts } from '../servers/disks.ts'
+import type { DiskFacts } from '../disks/disks.ts'
 import { type Choosable, chooseServers, type Wish } from './choose.ts'
 import { gibibyte, gigabyte, InstallDisk, Needs, WorkloadDisks } from './needs.ts'
 

@@ -6,15 +6,8 @@ import type { ClusterRole } from '../clusters/clusters.ts'
 import { leastMemoryBytes } from '../clusters/rules.ts'
 import { selectorOf, selects } from '../labels/selector.ts'
 import { spreadOverRacks } from '../racks/spread.ts'
-import {
-  defaultInstallDisk,
-  type DiskFacts,
-  disksBeside,
-  installable,
-  isBlank,
-  mediaOf,
-  withoutPaths,
-} from '../servers/disks.ts'
+import { defaultInstallDisk, installable, isBlank, mediaOf } from '../disks/choice.ts'
+import { type DiskFacts, disksBeside, withoutPaths } from '../disks/disks.ts'
 import { canJoinCluster, type Server } from '../servers/servers.ts'
 import { counted, enumerated, someOf } from '../words.ts'
 import {

@@ -2,7 +2,8 @@
 import * as z from 'zod/mini'
 import { longestSelector, selectorOf, selectorSentence } from '../labels/selector.ts'
 import { wholeIn } from '../page.ts'
-import { type DiskFacts, isBlank, mediaOf } from '../servers/disks.ts'
+import { isBlank, mediaOf } from '../disks/choice.ts'
+import { type DiskFacts } from '../disks/disks.ts'
 
 /** Types of fixed disks, as servers report them. */
 export const diskTypes = ['NVME', 'SSD', 'HDD'] as const

@@ -23,7 +23,7 @@ import { callsOf } from '../object-calls.ts'
 import { operation, type Words } from '../operation.ts'
 import { byId, changed, wholeIn } from '../page.ts'
 import { NewPatch } from '../patches.ts'
-import { DiskToConfirm } from '../servers/disks.ts'
+import { DiskToConfirm } from '../disks/disks.ts'
 import { InstallDisk, Needs, WorkloadDisks } from './needs.ts'
 
 const servers = (least: number) => wholeIn(least, 500, `The number of servers is ${least} to 500`)

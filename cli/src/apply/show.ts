@@ -1,7 +1,7 @@
 /** Plans and their outcomes as text and as JSON. */
 import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { collapse, diffLines } from '#contract/servers/diff.ts'
-import { diskSentence } from '#contract/servers/disks.ts'
+import { diskSentence } from '#contract/disks/wipe.ts'
 import { counted } from '#contract/words.ts'
 import { stepsText } from '../commands/cluster-changes/plan-text.ts'
 import { previewText } from '../commands/shared-patches/preview-text.ts'

@@ -9,7 +9,7 @@ import {
   clusterServerReplace,
 } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { canWipe } from '#contract/servers/disks.ts'
+import { canWipe } from '#contract/disks/wipe.ts'
 import { Problem } from '#contract/errors.ts'
 import { operationGet } from '#contract/operations.ts'
 import { serverGet, serverList } from '#contract/servers/servers.ts'

@@ -3,15 +3,9 @@
  * disk isn't empty.
  */
 import type { NewClusterInput } from '#contract/clusters/clusters.ts'
-import {
-  type ChosenDisks,
-  type ConfirmedDisk,
-  defaultInstallDisk,
-  devicePath,
-  diskSentence,
-  disksToConfirm,
-  type DiskToConfirm,
-} from '#contract/servers/disks.ts'
+import { defaultInstallDisk } from '#contract/disks/choice.ts'
+import { type ConfirmedDisk, devicePath, type DiskToConfirm } from '#contract/disks/disks.ts'
+import { type ChosenDisks, diskSentence, disksToConfirm } from '#contract/disks/wipe.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'

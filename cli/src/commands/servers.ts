@@ -1,5 +1,5 @@
 import { labelsText } from '#contract/labels/changed.ts'
-import { contentOf, notByDefault } from '#contract/servers/disks.ts'
+import { contentOf, notByDefault } from '#contract/disks/choice.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { quarantineText } from '#contract/servers/quarantine.ts'
 import { placementSaid } from '#contract/racks/placement.ts'

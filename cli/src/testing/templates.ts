@@ -17,7 +17,8 @@ import {
   templateRemove,
   templateUpdate,
 } from '#contract/templates/templates.ts'
-import { devicePath, diskName } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
+import { diskName } from '#contract/disks/wipe.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { Problem } from '#contract/errors.ts'
 import type { TestApi } from './api.ts'

@@ -4,7 +4,7 @@
  * cluster's maintenance window.
  */
 import * as z from 'zod/mini'
-import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
+import { ConfirmedDisks, DiskToConfirm } from '../../disks/disks.ts'
 import { operation, type Words } from '../../operation.ts'
 import { ConfirmedLoss, ServerLoss } from '../../servers/losses.ts'
 import { begun, type OperationKind } from '../../operations.ts'

@@ -3,7 +3,7 @@
  * cluster, and are wiped when the server leaves it.
  */
 import * as z from 'zod/mini'
-import { devicePath } from '../../servers/disks.ts'
+import { devicePath } from '../../disks/disks.ts'
 
 const disk = z
   .string()

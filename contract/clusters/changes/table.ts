@@ -4,7 +4,7 @@
  * `operations.ts`, which imports this file.
  */
 import * as z from 'zod/mini'
-import { ConfirmedDisks } from '../../servers/disks.ts'
+import { ConfirmedDisks } from '../../disks/disks.ts'
 import { ConfirmedLoss } from '../../servers/losses.ts'
 import { joiningSteps, leavingSteps } from '../steps.ts'
 import { rotateRow } from './rotate.ts'

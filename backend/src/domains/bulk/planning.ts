@@ -16,7 +16,7 @@ import {
   type BulkItem,
   type BulkPlan,
 } from '#contract/servers/bulk.ts'
-import { devicePath, type Disk } from '#contract/servers/disks.ts'
+import { devicePath, type Disk } from '#contract/disks/disks.ts'
 import {
   canCommandServer,
   canRemoveServer,

@@ -3,17 +3,9 @@
  * chosen disks are stored by WWID, and by serial, and looked up by it before an installation or a
  * wipe.
  */
-import {
-  contentOf,
-  devicePath,
-  type DiskFacts,
-  diskName,
-  diskSentence,
-  emptyContent,
-  isBlank,
-  isSameDisk,
-  mediaOf,
-} from '#contract/servers/disks.ts'
+import { contentOf, emptyContent, isBlank, mediaOf } from '#contract/disks/choice.ts'
+import { devicePath, type DiskFacts, isSameDisk } from '#contract/disks/disks.ts'
+import { diskName, diskSentence } from '#contract/disks/wipe.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../db/columns.ts'

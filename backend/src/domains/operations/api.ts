@@ -12,7 +12,7 @@ import type {
 } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
 import type { Verdict } from '#contract/rule.ts'
-import type { ChosenDisks } from '#contract/servers/disks.ts'
+import type { ChosenDisks } from '#contract/disks/wipe.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job, Work } from '../../engine/engine.ts'
 import type { HoldOwner } from '../../engine/holds.ts'

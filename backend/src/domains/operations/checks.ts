@@ -1,5 +1,5 @@
 import { Problem } from '#contract/errors.ts'
-import type { Disk, DiskFacts } from '#contract/servers/disks.ts'
+import type { Disk, DiskFacts } from '#contract/disks/disks.ts'
 import type { Tx } from '../../db/db.ts'
 import { heldSentence, holdOf } from '../../engine/holds.ts'
 

@@ -1,6 +1,6 @@
 /** The eligibility checks of a server, each with advice for the case that it fails. */
 import { leastMemoryBytes } from '#contract/clusters/rules.ts'
-import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
+import { leastDiskBytes, noDefaultDisk } from '#contract/disks/choice.ts'
 import { quarantineText } from '#contract/servers/quarantine.ts'
 import type { Verdict } from '#contract/rule.ts'
 import {

@@ -1,7 +1,7 @@
 /** What is known of a server, for plans and rendering. */
 import type { Quarantine, Server } from '#contract/servers/server.ts'
 import type { Placement } from '#contract/racks/placement.ts'
-import type { DiskFacts } from '#contract/servers/disks.ts'
+import type { DiskFacts } from '#contract/disks/disks.ts'
 import { counted } from '#contract/words.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 

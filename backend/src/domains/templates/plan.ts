@@ -5,15 +5,9 @@ import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import { sharedRackWarnings } from '#contract/racks/spread.ts'
-import {
-  type ConfirmedDisk,
-  contentOf,
-  devicePath,
-  type DiskFacts,
-  diskName,
-  disksToConfirm,
-  isBlank,
-} from '#contract/servers/disks.ts'
+import { contentOf, isBlank } from '#contract/disks/choice.ts'
+import { type ConfirmedDisk, devicePath, type DiskFacts } from '#contract/disks/disks.ts'
+import { diskName, disksToConfirm } from '#contract/disks/wipe.ts'
 import type { Server } from '#contract/servers/server.ts'
 import { type Chosen, chooseServers } from '#contract/templates/choose.ts'
 import { firstSettingsOf, noStoreOf } from '#contract/templates/first-settings.ts'

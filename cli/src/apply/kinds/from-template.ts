@@ -5,7 +5,7 @@ import type {
   TemplateDocument,
 } from '#contract/apply/documents.ts'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
-import { diskSentence } from '#contract/servers/disks.ts'
+import { diskSentence } from '#contract/disks/wipe.ts'
 import {
   type NewTemplate,
   type PlannedCluster,

@@ -15,7 +15,8 @@ import {
   serverBulk,
   serverBulkPlan,
 } from '#contract/servers/bulk.ts'
-import { devicePath, diskName } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
+import { diskName } from '#contract/disks/wipe.ts'
 import { counted } from '#contract/words.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import {

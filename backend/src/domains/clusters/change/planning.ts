@@ -11,7 +11,7 @@ import type {
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, operationTitle } from '#contract/operations.ts'
 import { forNow, no } from '#contract/rule.ts'
-import { disksToConfirm } from '#contract/servers/disks.ts'
+import { disksToConfirm } from '#contract/disks/wipe.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'

@@ -11,13 +11,9 @@ import {
   type NewCluster,
 } from '#contract/clusters/clusters.ts'
 import { mayResizeNodes, roomProblem } from '#contract/clusters/network-rules.ts'
-import {
-  arrayOn,
-  type ChosenDisks,
-  defaultInstallDisk as defaultOf,
-  isSameDisk,
-  notConfirmed,
-} from '#contract/servers/disks.ts'
+import { arrayOn, defaultInstallDisk as defaultOf } from '#contract/disks/choice.ts'
+import { isSameDisk } from '#contract/disks/disks.ts'
+import { type ChosenDisks, notConfirmed } from '#contract/disks/wipe.ts'
 import { checksForNow } from '#contract/servers/servers.ts'
 import { sharedRackWarnings } from '#contract/racks/spread.ts'
 import { nameSentences } from '#contract/names.ts'

@@ -1,5 +1,6 @@
 /** Replaces a server that failed during the creation. The creation continues in a new operation. */
-import { canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
+import { noDefaultDisk } from '#contract/disks/choice.ts'
+import { canWipe } from '#contract/disks/wipe.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
 import type { clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'

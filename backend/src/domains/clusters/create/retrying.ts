@@ -2,7 +2,7 @@
  * Decides which failed operations can be retried (only the current operation of a cluster or of a
  * leaving server), and which disks a retry would wipe.
  */
-import type { ChosenDisks } from '#contract/servers/disks.ts'
+import type { ChosenDisks } from '#contract/disks/wipe.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import type { Tx } from '../../../db/db.ts'

@@ -5,7 +5,8 @@ import {
   clusterServerReplace,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
-import { type ConfirmedDisk, contentOf } from '#contract/servers/disks.ts'
+import { contentOf } from '#contract/disks/choice.ts'
+import { type ConfirmedDisk } from '#contract/disks/disks.ts'
 import { operationRetry, operationRetryDisks } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Operation, operationRetry } from '#contract/operations.ts'
-import { contentOf } from '#contract/servers/disks.ts'
+import { contentOf } from '#contract/disks/choice.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { onEachMinor } from '../testing/minors.ts'

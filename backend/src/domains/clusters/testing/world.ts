@@ -11,7 +11,7 @@ import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
-import type { ConfirmedDisk } from '#contract/servers/disks.ts'
+import type { ConfirmedDisk } from '#contract/disks/disks.ts'
 import {
   type Server,
   serverAdd,

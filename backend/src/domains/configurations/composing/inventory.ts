@@ -1,5 +1,5 @@
 /** What is known of a server, in the form that Talos's rules take. */
-import { devicePath } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
 import type { Inventory } from '#talos/runtime-rules/known.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ServerFacts } from '../../servers/api.ts'

@@ -5,7 +5,7 @@
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
-import { defaultInstallDisk } from '#contract/servers/disks.ts'
+import { defaultInstallDisk } from '#contract/disks/choice.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import { factsOfImages } from '#talos/facts/images.ts'
 import { documents, type Homes, patchOf, patchText } from '#talos/facts/patch.ts'

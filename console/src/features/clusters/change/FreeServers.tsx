@@ -1,5 +1,5 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { devicePath } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { FindingMark } from '../../../ui/feedback/FindingMark.tsx'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'

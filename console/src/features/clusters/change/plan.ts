@@ -3,7 +3,7 @@ import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/change
 import type * as z from 'zod/mini'
 import { isScheduled, type Operation } from '#contract/operations.ts'
 import { firstFailed, no, refusalBy, type Verdict, yes } from '#contract/rule.ts'
-import type { DiskToConfirm } from '#contract/servers/disks.ts'
+import type { DiskToConfirm } from '#contract/disks/disks.ts'
 import { isoOf } from '../../../lib/time/local-time.ts'
 import { keyOf } from '../create/wiped.ts'
 

@@ -1,10 +1,5 @@
-import {
-  type ChosenDisks,
-  diskHolding,
-  diskName,
-  type DiskToConfirm,
-  disksToConfirm,
-} from '#contract/servers/disks.ts'
+import { type DiskToConfirm } from '#contract/disks/disks.ts'
+import { type ChosenDisks, diskHolding, diskName, disksToConfirm } from '#contract/disks/wipe.ts'
 import { counted } from '#contract/words.ts'
 import { Checkbox } from '../../../ui/inputs/Choices.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'

@@ -1,12 +1,7 @@
 import type { ReactNode } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
-import {
-  contentOf,
-  type DiskFacts,
-  disksBeside,
-  emptyContent,
-  notByDefault,
-} from '#contract/servers/disks.ts'
+import { contentOf, emptyContent, notByDefault } from '#contract/disks/choice.ts'
+import { type DiskFacts, disksBeside } from '#contract/disks/disks.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { Server } from '#contract/servers/servers.ts'

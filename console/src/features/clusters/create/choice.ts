@@ -5,13 +5,8 @@
 import { leastMemoryBytes } from '#contract/clusters/rules.ts'
 import { unitsOf } from '#contract/capacity.ts'
 import { controlPlaneWarning } from '#contract/clusters/clusters.ts'
-import {
-  defaultInstallDisk,
-  defaultWorkloadDisks,
-  disksBeside,
-  devicePath,
-  installable,
-} from '#contract/servers/disks.ts'
+import { defaultInstallDisk, defaultWorkloadDisks, installable } from '#contract/disks/choice.ts'
+import { disksBeside, devicePath } from '#contract/disks/disks.ts'
 import { sharedRackWarnings, spreadOverRacks } from '#contract/racks/spread.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import { all, type Verdict, yes } from '#contract/rule.ts'

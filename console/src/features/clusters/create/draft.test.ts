@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { NewCluster } from '#contract/clusters/clusters.ts'
-import { disksToConfirm } from '#contract/servers/disks.ts'
+import { disksToConfirm } from '#contract/disks/wipe.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import {
   bySize,

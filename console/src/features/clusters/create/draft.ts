@@ -8,7 +8,7 @@ import {
   ClusterFields,
   type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
-import { devicePath } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
 import { familyProblem } from '#contract/clusters/network-rules.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'

@@ -1,11 +1,6 @@
 /** The disks of a new cluster's servers that are wiped. The form loads this first. */
-import {
-  type ChosenDisks,
-  type ConfirmedDisk,
-  devicePath,
-  type DiskToConfirm,
-  disksToConfirm,
-} from '#contract/servers/disks.ts'
+import { type ConfirmedDisk, devicePath, type DiskToConfirm } from '#contract/disks/disks.ts'
+import { type ChosenDisks, disksToConfirm } from '#contract/disks/wipe.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import type { Draft } from './draft.ts'
 

@@ -16,7 +16,8 @@ import {
   serverBulkPlan,
   tooManyServers,
 } from '#contract/servers/bulk.ts'
-import { devicePath, diskName } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
+import { diskName } from '#contract/disks/wipe.ts'
 import { versionList } from '#contract/versions.ts'
 import { count, counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { afterLeaving, clusterGet } from '#contract/clusters/clusters.ts'
 import { lostCommitment } from '#contract/marketplace/cc-rules.ts'
 import { all, no, yes } from '#contract/rule.ts'
-import { devicePath } from '#contract/servers/disks.ts'
+import { devicePath } from '#contract/disks/disks.ts'
 import {
   canForceRemoveServer,
   canResetServer,

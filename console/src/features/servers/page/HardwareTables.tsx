@@ -1,6 +1,6 @@
 import type { ListedServer, Resources } from '#contract/servers/servers.ts'
 import { unitsOf } from '#contract/capacity.ts'
-import { contentOf, notByDefault } from '#contract/servers/disks.ts'
+import { contentOf, notByDefault } from '#contract/disks/choice.ts'
 import { truncate } from '../../../lib/text.ts'
 import { disk as diskSize, memory as memorySize } from '../../../lib/units.ts'
 import { Copyable } from '../../../ui/text/Copyable.tsx'

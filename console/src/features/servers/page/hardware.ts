@@ -2,7 +2,7 @@
  * Summaries of a server's hardware, such as one line for twelve equal memory modules. Sizes in
  * bytes, clock in MHz; null is unknown, never 0.
  */
-import { withoutPaths } from '#contract/servers/disks.ts'
+import { withoutPaths } from '#contract/disks/disks.ts'
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 

@@ -4,14 +4,14 @@
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
+import { isBlank } from '#contract/disks/choice.ts'
 import {
-  canWipe,
   type ConfirmedDisk,
   devicePath,
   type DiskFacts,
-  isBlank,
   isSameDisk,
-} from '#contract/servers/disks.ts'
+} from '#contract/disks/disks.ts'
+import { canWipe } from '#contract/disks/wipe.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'

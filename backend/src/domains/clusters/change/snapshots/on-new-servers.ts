@@ -6,7 +6,7 @@ import { canHaveControlPlanes, endpointHost } from '#contract/clusters/clusters.
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { parseAddress } from '#contract/network/addresses.ts'
-import type { ConfirmedDisk } from '#contract/servers/disks.ts'
+import type { ConfirmedDisk } from '#contract/disks/disks.ts'
 import { counted } from '#contract/words.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { type Caller, system } from '../../../../http/caller.ts'

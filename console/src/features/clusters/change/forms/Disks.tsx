@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChangeDisks } from '#contract/clusters/changes/disks.ts'
-import { devicePath, disksBeside } from '#contract/servers/disks.ts'
+import { devicePath, disksBeside } from '#contract/disks/disks.ts'
 import { serverQueryOf } from '../../../../api/one-server.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'

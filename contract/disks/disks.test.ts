@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import {
-  canWipe,
-  type ChosenDisks,
-  ConfirmedDisk,
   defaultInstallDisk,
   defaultWorkloadDisks,
-  type DiskFacts,
-  disksBeside,
-  disksToConfirm,
   installable,
   mediaOf,
   noDefaultDisk,
-  notConfirmed,
-  withoutPaths,
-} from './disks.ts'
+} from './choice.ts'
+import { ConfirmedDisk, type DiskFacts, disksBeside, withoutPaths } from './disks.ts'
+import { canWipe, type ChosenDisks, disksToConfirm, notConfirmed } from './wipe.ts'
 import { capacityOf } from '../capacity.ts'
 
 const gib = 1024 ** 3
