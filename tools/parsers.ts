@@ -215,13 +215,13 @@ export const table: Readonly<Record<string, ParserRow>> = {
     bytes: 16 * kib,
     limits: 'the first 16 KiB of an error',
   },
-  'backend/src/domains/clusters/change/configure/reach.ts': {
+  'backend/src/domains/changes/configure/reach.ts': {
     parses: ['network'],
     on: 'main',
     bytes: 0,
     limits: 'one TLS handshake of 5 s; no byte is read after it',
   },
-  'backend/src/domains/clusters/change/rotate/certificates.ts': {
+  'backend/src/domains/changes/rotate/certificates.ts': {
     parses: ['certificate'],
     on: 'main',
     bytes: 64 * kib,
@@ -271,10 +271,10 @@ export const table: Readonly<Record<string, ParserRow>> = {
   'backend/src/db/embedded/binaries.ts': own('json'),
   'backend/src/db/embedded/lock.ts': own('json'),
   'backend/src/db/position.ts': own('json'),
-  'backend/src/domains/clusters/change/configure/before.ts': own('json'),
+  'backend/src/domains/changes/configure/before.ts': own('json'),
   'backend/src/domains/patches/shared/store.ts': own('json'),
-  'backend/src/domains/clusters/change/kubernetes-upgrade/manifests.ts': own('json'),
-  'backend/src/domains/clusters/change/members/patched.ts': own('json'),
+  'backend/src/domains/changes/kubernetes-upgrade/manifests.ts': own('json'),
+  'backend/src/domains/changes/members/patched.ts': own('json'),
   'backend/src/domains/clusters/secrets.ts': own('json'),
   'backend/src/domains/events/chain.ts': own('json'),
   'backend/src/domains/servers/contact/observe.ts': own('json'),

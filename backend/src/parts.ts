@@ -11,6 +11,8 @@ import { audit as makeAudit } from './domains/audit/audit.ts'
 import { serverRemoved } from './domains/ccs/api.ts'
 import { bulk } from './domains/bulk/bulk.ts'
 import { ccs as makeCcs } from './domains/ccs/ccs.ts'
+import { changeCalls } from './domains/changes/changes.ts'
+import { type ClusterParts } from './domains/clusters/api.ts'
 import { clusterCalls } from './domains/clusters/clusters.ts'
 import { clusters as makeClusters } from './domains/clusters/core.ts'
 import { configurations as makeConfigurations } from './domains/configurations/configurations.ts'
@@ -128,7 +130,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     datacenters,
   })
   const measurements = makeMeasurements(platform)
-  const changes = clusterCalls({
+  const clusterParts: ClusterParts = {
     ...platform,
     secrets: clusters.secrets,
     measurements,
@@ -150,7 +152,9 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       await offers.clusterRemoved(tx, system, id)
       await snapshots.clusterRemoved(tx, id)
     },
-  })
+  }
+  const clusterUse = clusterCalls(clusterParts)
+  const changes = changeCalls(clusterParts)
   const calls = serverCalls({
     ...platform,
     measurements,
@@ -174,7 +178,19 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     operations,
     datacenterCalls({ ...platform, servers, clusters, subnets }),
     calls,
-    bulk({ ...platform, operations, servers, acts: calls.acts, clusters: changes, ccs }),
+    bulk({
+      ...platform,
+      operations,
+      servers,
+      acts: calls.acts,
+      clusters: {
+        reset: clusterUse.reset,
+        read: clusterUse.read,
+        request: changes.request,
+        plan: changes.plan,
+      },
+      ccs,
+    }),
     racks({ ...platform, datacenters, servers }),
     labels(platform),
     sharedViews(platform),
@@ -209,9 +225,10 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       storeNamed: stores.named,
       installers: images.installers,
       versions: images.versions,
-      shown: changes.shown,
+      shown: clusterUse.shown,
       extensionsOf: changes.extensionsOf,
     }),
+    clusterUse,
     changes,
     pools,
     offers,

@@ -1,8 +1,6 @@
 /** What other domains may call of clusters. */
 import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { clusterChange } from '#contract/clusters/changes/changes.ts'
-import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
 import type { Overview } from '#contract/overview.ts'
@@ -12,7 +10,6 @@ import type { Caller } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { ClusterSide } from '../configurations/api.ts'
-import type { Also } from '../servers/api.ts'
 import type { Observed } from '../../db/columns.ts'
 
 type On = Db | Tx
@@ -93,37 +90,59 @@ export interface ClusterCondition {
   readonly control_planes: readonly string[]
 }
 
-/** A change that is a part of an act on many servers. */
-export interface PartOfMany {
-  /** Runs in the transaction that begins the change. */
-  readonly also: Also
-  /** Ids of the servers that the change may restart, also if it begins days later. */
-  readonly chosen: readonly string[]
-}
+/** Rows, and what changes of running clusters read and write of them. */
+export { type ClusterRows, clusterRows } from './rows.ts'
+export type { ClusterRow, MemberRow, State } from './store.ts'
 
-/** Begins a change of a cluster. @throws Problem as `clusterChange` */
-export type ClusterRequest = (
-  caller: Caller,
-  clusterId: string,
-  asked: Input<typeof clusterChange>['body'],
-  signal: AbortSignal,
-  part?: PartOfMany,
-) => Promise<{ operation: Operation }>
+/** Parts, queues and locks that changes share with clusters. */
+export {
+  certificateQueue,
+  changeQueue,
+  type ClusterParts,
+  clusterQueue,
+  type CoreParts,
+  demandCluster,
+  lockCluster,
+  memberKey,
+  memberQueue,
+  runningOn,
+  updateCluster,
+} from './parts.ts'
+export { holdCluster, Overtaken, pollMs } from './whole/cluster-run.ts'
+export { demandUnheld } from './held/held.ts'
+export { isInDocuments } from './forms.ts'
+export { apiServersOf, versionOf } from './outside.ts'
+export type { ClusterSecrets, OpenRotation } from './secrets.ts'
+export { formsOf, type ServerStep } from './rotation-stages.ts'
+export { bootstrapTokenPath } from './objects.ts'
 
-/**
- * Resets one server, as its call does. `also` runs in the transaction that begins the reset.
- * @throws Problem as `serverReset`
- */
-export type ServerReset = (
-  caller: Caller,
-  nodeId: string,
-  asked: {
-    readonly keepWorkloadDisks: boolean
-    readonly ifMatch?: Versions
-    readonly signal?: AbortSignal | undefined
-    readonly also?: Also
-  },
-) => Promise<{ operation: Operation }>
+/** What a server gets that joins, and whether it may. */
+export { type ChosenServer, emptySchematic, imageOfChosen, installImage } from './blueprint.ts'
+export { agreedOf, diskColumns, found, wwidsOf } from './disks.ts'
+export { joiningStepsOf, leavingStepsOf, placesOf } from './plan.ts'
+export { judgeServers, toWipe } from './create/check.ts'
+export {
+  clustersSharing,
+  dialledNetwork,
+  endpointUrl,
+  judgeEndpoint,
+} from './create/check-endpoint.ts'
+export { joiningProblem } from './create/check-networks.ts'
+export { judgePatches } from './create/configurations.ts'
+export { notYet, orderOf, progressOf, seeEtcd, standingOf } from './create/etcd-order.ts'
+export { demandSameImages, noImages, type ServerImages, withImages } from './create/image.ts'
+export type { Finding } from './create/judged.ts'
+export { reachedAfter } from './create/losses.ts'
+export { wipesOf } from './create/retrying.ts'
+
+/** How far a server is that joins or leaves, and what it left behind. */
+export type { Seen } from './member/acts.ts'
+export { lastLines } from './member/failure-log.ts'
+export { release } from './member/releasing.ts'
+export { lookAt, type ServerReset } from './leave/leaving.ts'
+export { lateReason } from './whole/bring-up.ts'
+export { leftTraces } from './whole/watch.ts'
+export { shownOne } from './shown.ts'
 
 export type { Observed } from '../../db/columns.ts'
 export { fillingSaid } from './health/filling.ts'

@@ -18,18 +18,8 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { canDownloadKubeconfig, canDownloadTalosconfig } from '#contract/clusters/rules.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
-import {
-  carriesPatches,
-  type ClusterChange,
-  type ClusterPlan,
-  clusterChange,
-  clusterPlan,
-  clusterWindowSet,
-} from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
-import { clusterCertificates } from '#contract/clusters/certificates.ts'
-import { clusterExtensions, type ServerExtensions } from '#contract/clusters/extensions.ts'
 import { clusterFilesHold, clusterFilesRelease } from '#contract/clusters/files.ts'
 import {
   clusterImport,
@@ -45,25 +35,17 @@ import { hasPatches, largestPatchBody, patchCreate } from '#contract/patches.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
 import { inTransaction } from '../../db/db.ts'
-import { demandScope, system, type UserCaller } from '../../http/caller.ts'
+import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
-import type { ClusterRequest, ServerReset } from './api.ts'
 import {
-  changeQueue,
   clusterQueue,
   type ClusterParts,
   controlPlaneAddresses,
   demandCluster,
   memberQueue,
 } from './parts.ts'
-import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
-import { inTime, planChange, viewFor } from './change/planning.ts'
-import { changeReconciler } from './change/reconcile.ts'
 import { healthWatch } from './health/health-watch.ts'
-import { certificateWatch } from './change/rotate/certificate-watch.ts'
-import { certificatesOf } from './change/rotate/certificates.ts'
-import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
@@ -74,7 +56,7 @@ import { holdByFiles, releaseFromFiles } from './held/holding.ts'
 import { operatorGroup } from './objects.ts'
 import { clusterHealthNow } from './health/health.ts'
 import { clusterPodsNow } from './health/pods.ts'
-import { clusterOf, deleteCluster, resetServer } from './leave/leaving.ts'
+import { clusterOf, deleteCluster, resetServer, type ServerReset } from './leave/leaving.ts'
 import { failureAnswer } from './member/failure-log.ts'
 import { memberReconciler } from './member/reconcile.ts'
 import { present } from './present.ts'
@@ -216,23 +198,6 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     saveAs(name)
     return text
   })
-  longHeavy(clusterPlan, ({ caller, params, body, signal }) => {
-    if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
-    return planChange(parts, params.id, body.change, signal, caller)
-  })
-  on(clusterCertificates, async ({ params, signal }) =>
-    certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal),
-  )
-  on(clusterExtensions, async ({ params, signal }) =>
-    installedOn(inTime(await viewFor(parts, params.id, signal))),
-  )
-  long(clusterChange, ({ caller, params, body, signal }) => {
-    if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
-    return requestChange(parts, caller, params.id, body, signal)
-  })
-  on(clusterWindowSet, ({ caller, params, body, ifMatch }) =>
-    setWindow(parts, caller, params.id, body, ifMatch),
-  )
   on(clusterFilesHold, ({ caller, params, body }) =>
     holdByFiles(parts, caller, params.id, body.set),
   )
@@ -249,38 +214,24 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
 
 /** The calls on clusters, and their reconcilers. */
 export function clusterCalls(parts: ClusterParts): Domain & {
-  /** Begins a change of a cluster, as `clusterChange` does. */
-  readonly request: ClusterRequest
-  /** What a change would do. @throws Problem as `clusterPlan` */
-  readonly plan: (id: string, change: ClusterChange, signal: AbortSignal) => Promise<ClusterPlan>
   readonly reset: ServerReset
   /** Undefined if the cluster doesn't exist. */
   readonly read: (id: string) => Promise<Cluster | undefined>
   /** A cluster as the API shows it. @throws Problem not_found */
   readonly shown: (id: string) => Promise<Cluster>
-  /** Extensions and kernel arguments, as `clusterExtensions` answers. */
-  readonly extensionsOf: (id: string, signal: AbortSignal) => Promise<ServerExtensions[]>
 } {
   const { db, engine } = parts
   guardRetries(parts)
-  guardChangeRetries(parts)
   tellTroubles(parts)
   engine.register(clusterReconciler(parts))
   engine.register(memberReconciler(parts))
-  engine.register(changeReconciler(parts))
-  engine.register(certificateWatch(parts))
   engine.register(healthWatch(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
-  parts.operations.worksPerServer(changeQueue, memberQueue)
   return {
     name: 'clusters',
-    request: (...asked) => requestChange(parts, ...asked),
-    plan: (...asked) => planChange(parts, ...asked, system),
     reset: (caller, nodeId, asked) => resetServer(parts, caller, nodeId, asked),
     read: (id) => clusterOf(db, id),
     shown: (id) => shownOne(parts, db, id),
-    extensionsOf: async (id, signal) =>
-      (await installedOn(inTime(await viewFor(parts, id, signal)))).items,
     figures: () => clusterFigures(parts),
     routes: (app) => clusterRoutes(app, parts),
     // Schedules every cluster, because scheduled runs may have been lost.

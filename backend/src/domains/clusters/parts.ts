@@ -3,6 +3,7 @@
  * functions that its use cases share.
  */
 import { Problem } from '#contract/errors.ts'
+import { hasEnded, type Operation } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -88,6 +89,20 @@ export async function updateCluster(
   const { version } = await store.update(tx, id, { ...change, updated_at: new Date(clock.now()) })
   await tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
   return version
+}
+
+/** The cluster's open operation, other than `except`; undefined if none runs. */
+export async function runningOn(
+  { operations }: Pick<CoreParts, 'operations'>,
+  on: Db | Tx,
+  row: Pick<store.ClusterRow, 'operation_id'>,
+  except?: string,
+): Promise<Operation | undefined> {
+  const running =
+    row.operation_id === null || row.operation_id === except
+      ? undefined
+      : await operations.read(on, row.operation_id)
+  return running && !hasEnded(running) ? running : undefined
 }
 
 /** Queue of clusters; the key is the cluster's id. */

@@ -19,6 +19,9 @@ export { isWanted } from '../control-planes/api.ts'
 type On = Db | Tx
 export type ClusterRow = Selectable<Tables['cluster']>
 export type MemberRow = Selectable<Tables['cluster_server']>
+export type ClusterChange = Updateable<Tables['cluster']>
+export type MemberChange = Updateable<Tables['cluster_server']>
+export type NewMember = Insertable<Tables['cluster_server']>
 export type BootstrapRow = Selectable<Tables['cluster_bootstrap']>
 export type SecretKind = Tables['cluster_secret']['kind']
 
@@ -168,11 +171,7 @@ const rowBefore = (columns: readonly Remembered[]) =>
   )}) from cluster o where o.id = cluster.id)`.as('row_before')
 
 /** Every change that readers can see increments the version. */
-export async function update(
-  tx: Tx,
-  id: string,
-  change: Updateable<Tables['cluster']>,
-): Promise<ClusterRow> {
+export async function update(tx: Tx, id: string, change: ClusterChange): Promise<ClusterRow> {
   const changing = tx
     .updateTable('cluster')
     .set({ ...change, version: sql<number>`version + 1` })
@@ -193,7 +192,7 @@ export async function update(
   return row
 }
 
-export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['cluster_server']>[]) =>
+export const insertMembers = (tx: Tx, members: readonly NewMember[]) =>
   tx
     .insertInto('cluster_server')
     .values([...members])
@@ -243,7 +242,7 @@ export async function updateMember(
   tx: Tx,
   clusterId: string,
   nodeId: string,
-  change: Updateable<Tables['cluster_server']>,
+  change: MemberChange,
   operation?: string,
 ): Promise<void> {
   const changing = tx
@@ -290,11 +289,7 @@ export const setOverwrite = (
     .$if(former !== undefined, (update) => update.where('overwrite_seen', '=', former!))
     .execute()
 
-export const updateMembers = (
-  tx: Tx,
-  clusterId: string,
-  change: Updateable<Tables['cluster_server']>,
-) =>
+export const updateMembers = (tx: Tx, clusterId: string, change: MemberChange) =>
   tx
     .updateTable('cluster_server')
     .set(change)

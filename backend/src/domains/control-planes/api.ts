@@ -79,6 +79,24 @@ export {
   whyStay,
 } from './removal.ts'
 
+/** Versions of Kubernetes and Talos: which follow which, and which images they have. */
+export {
+  type ApiServer,
+  bare,
+  imageFor,
+  minorOf,
+  pathProblem,
+  type StaticPod,
+  staticPods,
+} from './versions/kubernetes.ts'
+export {
+  etcdBackProblem,
+  etcdJoinProblem,
+  passesOf,
+  takesPart,
+  talosPathProblems,
+} from './versions/talos.ts'
+
 /** Checks of plans, and the changes that settle a failed one. */
 export { check, forNowIf } from './checks.ts'
 export { remedy, remedyForEach, settleFull } from './remedies.ts'

@@ -1,7 +1,7 @@
 /**
  * Before a control plane is changed, all others are asked how they are. What the server itself
  * reports doesn't count here: a change may mend it, and a configuration on trial may make it ill
- * until the trial has ended. Waiting for the server afterwards is `change/shared/gate.ts`.
+ * until the trial has ended. Waiting for the server afterwards is `domains/changes/shared/gate.ts`.
  */
 import { hasEnded, operationTitle, type Step } from '#contract/operations.ts'
 import type { LastChange } from '#contract/servers/silence.ts'

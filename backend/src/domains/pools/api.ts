@@ -1,16 +1,18 @@
 /** What other domains may call of clusters' pools: their subnets in the load balancer. */
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { ClusterFacts } from '../clusters/api.ts'
 
 /** Queue of a cluster's pools; the key is the cluster's id. */
 export const poolQueue = 'cluster-pools'
 
 /** A cluster that may be only planned. */
-export type PoolCluster = Pick<
-  ClusterFacts,
-  'id' | 'name' | 'datacenter' | 'pod_cidr' | 'service_cidr'
->
+export interface PoolCluster {
+  readonly id: string
+  readonly name: string
+  readonly datacenter: { readonly id: string; readonly code: string }
+  readonly pod_cidr: string
+  readonly service_cidr: string
+}
 
 export interface Pools {
   /**

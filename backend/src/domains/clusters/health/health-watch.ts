@@ -3,7 +3,7 @@
  * stores what findings are judged from, and the figures of this minute. Changes nothing on the machines.
  */
 import type { Reconciler } from '../../../engine/engine.ts'
-import { runningOn } from '../change/planning.ts'
+import { type ClusterParts, healthQueue, runningOn } from '../parts.ts'
 import {
   askApiServers,
   askEtcd,
@@ -12,7 +12,6 @@ import {
   factsOf,
   kubernetesOf,
 } from '../../control-planes/api.ts'
-import { type ClusterParts, healthQueue } from '../parts.ts'
 import * as clusters from '../store.ts'
 import { isAtWork, missesUntilIll, missingDisks, observedOf } from './observed.ts'
 import { measuredOf } from './measured.ts'

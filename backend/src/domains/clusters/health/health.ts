@@ -1,6 +1,6 @@
 /** Reads the health of a cluster from its machines and Kubernetes. */
 import type { ClusterHealth } from '#contract/clusters/health.ts'
-import { runningOn } from '../change/planning.ts'
+import { type ClusterParts, demandCluster, runningOn } from '../parts.ts'
 import { snapshotTrouble } from '../../snapshots/api.ts'
 import {
   askApiServers,
@@ -16,7 +16,6 @@ import {
   nodesHealth,
 } from '../../control-planes/api.ts'
 import { apiServersOf } from '../outside.ts'
-import { type ClusterParts, demandCluster } from '../parts.ts'
 import * as store from '../store.ts'
 import { linesOf, snapshotSaid } from './lines.ts'
 import { isInDocuments } from '../forms.ts'

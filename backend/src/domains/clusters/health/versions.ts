@@ -3,8 +3,7 @@
  */
 import type { VersionHealth } from '#contract/clusters/health.ts'
 import type { SupportedPair } from '#talos/versions.ts'
-import { type ApiServer, pathProblem } from '../change/kubernetes-upgrade/path.ts'
-import { talosPathProblems } from '../change/talos-upgrade/path.ts'
+import { type ApiServer, pathProblem, talosPathProblems } from '../../control-planes/api.ts'
 
 const parts = (version: string): number[] =>
   version.replace(/^v/, '').split('-', 1)[0]!.split('.').map(Number)

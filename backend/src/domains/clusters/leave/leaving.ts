@@ -12,8 +12,7 @@ import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/s
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
-import type { ServerFacts } from '../../servers/api.ts'
-import type { ServerReset } from '../api.ts'
+import type { Also, ServerFacts } from '../../servers/api.ts'
 import { demandUnheld } from '../held/held.ts'
 import {
   changeQueue,
@@ -34,6 +33,21 @@ import * as store from '../store.ts'
 import { waitingForMembers } from '../whole/decide-cluster.ts'
 import { whyNotNow, whyNotRequest, whyStay } from '../../control-planes/api.ts'
 import { timeLimit } from '../../../time-limit.ts'
+
+/**
+ * Resets one server, as its call does. `also` runs in the transaction that begins the reset.
+ * @throws Problem as `serverReset`
+ */
+export type ServerReset = (
+  caller: Caller,
+  nodeId: string,
+  asked: {
+    readonly keepWorkloadDisks: boolean
+    readonly ifMatch?: Versions
+    readonly signal?: AbortSignal | undefined
+    readonly also?: Also
+  },
+) => Promise<{ operation: Operation }>
 
 interface Asked {
   readonly ifMatch?: Versions

@@ -1,6 +1,6 @@
 /** Restarts that Steelyard orders for a configuration of Talos 1.14, without machines. */
 import { describe, expect, test } from 'vitest'
-import { notHeld } from '../../clusters/change/configure/servers.ts'
+import { notHeld } from '../../changes/configure/servers.ts'
 import type { ClusterSide } from '../api.ts'
 import { sending } from './sending.ts'
 
