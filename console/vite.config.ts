@@ -61,7 +61,7 @@ export default defineConfig(({ mode, command }) => {
         api_origin: apiUrl === '' ? null : apiOriginOf(apiUrl),
         environment: env['VITE_ENVIRONMENT'] ?? 'production',
         // The paths of sections lead to their first page (`src/router.tsx`).
-        pages: [...Object.keys(routes), '/infra', '/admin'],
+        pages: [...Object.keys(routes), '/infra', '/admin', '/alerts'],
       }),
     ],
     css: {

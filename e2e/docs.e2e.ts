@@ -88,4 +88,5 @@ test('a page that the documentation or the console lacks is Page Not Found with 
   await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
   expect(await status('/infra')).toBe(200)
   expect(await status('/admin')).toBe(200)
+  expect(await status('/alerts')).toBe(200)
 })

@@ -263,6 +263,7 @@ test('logging out in one tab ends the session at once in every tab and on the se
   expect(path()).toBe('/auth/login')
   expect(await stored()).toEqual({})
   await other.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(await other.getByText('Session expired').count()).toBe(0)
   await expect(apiClient(installation.url, old).call(sessionGet, {})).rejects.toThrow('401')
   await page.goBack()
   await page.getByRole('banner').getByText('Already have an account?').waitFor()

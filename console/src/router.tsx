@@ -92,6 +92,7 @@ async function open({
   if (/^\/infra\/?$/i.test(pathname)) return { redirect: paths.datacenters() }
   if (match?.id === '/marketplace') return { redirect: paths.ccs(search) }
   if (/^\/admin\/?$/i.test(pathname)) return { redirect: paths.users() }
+  if (/^\/alerts\/?$/i.test(pathname)) return { redirect: paths.channels() }
   return { Page: match === null ? NotFoundPage : await pageOf(match, search) }
 }
 

@@ -113,7 +113,10 @@ async function refreshNow(session: string, seen: string | null, limitMs: number)
     { body: { refresh_token: old.value, rotate: true } },
     { limitMs },
   )
-  const answer = (await readAnswer(response)) as Answer<typeof authorizeRefresh>
+  const answer = (await readAnswer(response).catch((error: unknown) => {
+    // A success that can't be read is as final as a refusal: the token may be spent.
+    throw response.ok ? new NoSession(messages.sessionIsExpired) : error
+  })) as Answer<typeof authorizeRefresh>
   if (!tokens.refreshed(session, answer.access_token, answer.refresh_token, Date.now())) {
     // The sign-out may not have reached the server, so the new tokens may be valid. Nobody may use
     // them.

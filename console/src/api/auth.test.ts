@@ -1,5 +1,3 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { subnetCreate } from '#contract/network/subnets.ts'
 import { patchCreate } from '#contract/patches.ts'
@@ -7,6 +5,7 @@ import { scopesOf } from '#contract/permissions.ts'
 import { serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { sessionGet } from '#contract/sessions.ts'
 import type * as authModule from './auth.ts'
+import { type Answered, renewed, sessionAnswer, TestApi } from './testing/api.ts'
 import { Kept, token, user } from './testing/tokens.ts'
 import { tokenBox } from './tokens.ts'
 
@@ -29,43 +28,20 @@ const reported: unknown[] = []
 vi.mock('./report.ts', () => ({ report: (error: unknown) => void reported.push(error) }))
 
 const [local, session] = [new Kept(), new Kept()]
-/** The next response for a path. 'never': the server accepts the request and sends no response. */
-type Answered = [status: number, body: unknown] | 'never'
-let answers: (path: string) => Answered
-let asked: string[]
-/** The requests with their headers, in the order of `asked`. */
-let sent: { path: string; headers: IncomingHttpHeaders; body: string }[]
-let server: Server
+const api = new TestApi()
 let auth: typeof authModule
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
-    const path = request.url!
-    asked.push(path)
-    const one = { path, headers: request.headers, body: '' }
-    sent.push(one)
-    request.setEncoding('utf8').on('data', (text: string) => (one.body += text))
-    const answer = answers(path)
-    if (answer === 'never') return
-    response
-      .writeHead(answer[0], { 'content-type': 'application/json' })
-      .end(JSON.stringify(answer[1]))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  vi.stubEnv('VITE_API_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  vi.stubEnv('VITE_API_URL', await api.start())
   vi.stubGlobal('localStorage', local)
   vi.stubGlobal('sessionStorage', session)
 })
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(() => api.stop())
 beforeEach(async () => {
   for (const box of [local, session]) box.clear()
   notices.splice(0)
   reported.splice(0)
-  asked = []
-  sent = []
+  api.begin()
   vi.stubGlobal('window', new EventTarget())
   vi.resetModules()
   auth = await import('./auth.ts')
@@ -75,20 +51,10 @@ afterEach(() => void vi.restoreAllMocks())
 /** A stored session, by default with a valid access token. */
 const stored = (lifeSeconds = 600, scopes: string[] = []) =>
   tokenBox(local).signIn(user, token('first', lifeSeconds, scopes), 'refresh', Date.now())
-const sessionAnswer = {
-  user,
-  scopes: [],
-  expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
-}
-const renewed = (): Answered => [
-  200,
-  { access_token: token('second', 600), refresh_token: 'refresh-2' },
-]
-
 test('a refused refresh ends the session at once, shows one notice, and empties the storage', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
-  answers = () => [
+  api.answers = () => [
     401,
     { error: 'Session expired. Please sign in again.', code: 'session_expired' },
   ]
@@ -96,7 +62,7 @@ test('a refused refresh ends the session at once, shows one notice, and empties 
   await Promise.all(
     [1, 2, 3].map(() => expect(call(sessionGet)).rejects.toThrow('Session expired')),
   )
-  expect(asked).toEqual(['/v1/authorize/refresh'])
+  expect(api.asked).toEqual(['/v1/authorize/refresh'])
   expect(notices).toEqual(['Session expired. Please sign in again.'])
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
@@ -105,49 +71,25 @@ test('a refresh that fails without a decision of the server is retried, and the 
   stored(0)
   auth.authStatus.set('signedIn')
   const tries: Answered[] = [[503, { error: 'Busy.' }], renewed()]
-  answers = () => tries.shift() ?? [500, {}]
+  api.answers = () => tries.shift() ?? [500, {}]
   expect(await auth.sessionHolds()).toBe(true)
-  expect(asked).toHaveLength(2)
+  expect(api.asked).toHaveLength(2)
   expect(notices).toEqual([])
   expect(tokenBox(local).refresh()?.value).toBe('refresh-2')
-})
-
-test('after 30 s without a decision of the server, the guard ends the session', async () => {
-  stored(0)
-  auth.authStatus.set('signedIn')
-  answers = () => [502, {}]
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
-  const began = Date.now()
-  const seen = { over: false, tookMs: 0 }
-  const guard = auth
-    .sessionHolds()
-    .finally(() => Object.assign(seen, { over: true, tookMs: Date.now() - began }))
-  while (!seen.over) {
-    await vi.advanceTimersByTimeAsync(250)
-    // The requests use a real connection, so fake timers alone don't complete them: let the event
-    // loop run.
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  vi.useRealTimers()
-  expect(await guard).toBe(false)
-  expect(seen.tookMs).toBeGreaterThan(20_000)
-  expect(seen.tookMs).toBeLessThan(32_000)
-  expect(notices).toEqual(['Session expired. Please sign in again.'])
-  expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
 test('the guard refreshes an expired access token before it validates the session', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
-  answers = renewed
+  api.answers = renewed
   expect(await auth.sessionHolds()).toBe(true)
-  expect(asked).toEqual(['/v1/authorize/refresh'])
+  expect(api.asked).toEqual(['/v1/authorize/refresh'])
 })
 
 test('a failed validation signs the user out with one notice, and is logged to the browser’s console', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-  answers = () => [403, { error: 'This account is disabled.' }]
+  api.answers = () => [403, { error: 'This account is disabled.' }]
   await auth.validateSession()
   expect([auth.authStatus.get(), local.size, notices]).toEqual([
     'signedOut',
@@ -164,7 +106,7 @@ test('a failed validation is logged also if another call of the page has ended t
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   const { call } = await import('./client.ts')
-  answers = () => [401, { error: 'no' }]
+  api.answers = () => [401, { error: 'no' }]
   const page = call(serverList, { query: {} }).catch(() => undefined)
   await Promise.all([auth.validateSession(), page])
   expect([auth.authStatus.get(), local.size, notices]).toEqual([
@@ -196,17 +138,17 @@ test.each<[string, unknown]>([
 ])('a validation that answers 200 with %s signs the user out', async (_, body) => {
   stored()
   vi.spyOn(console, 'error').mockImplementation(() => undefined)
-  answers = () => [200, body]
+  api.answers = () => [200, body]
   await auth.validateSession()
-  expect([auth.authStatus.get(), local.size, asked]).toEqual(['signedOut', 0, ['/v1/session']])
+  expect([auth.authStatus.get(), local.size, api.asked]).toEqual(['signedOut', 0, ['/v1/session']])
 })
 
 test('a session that the server refuses again after a refresh is signed out', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-  answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
+  api.answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
   await auth.validateSession()
-  expect([auth.authStatus.get(), local.size, asked]).toEqual([
+  expect([auth.authStatus.get(), local.size, api.asked]).toEqual([
     'signedOut',
     0,
     ['/v1/session', '/v1/authorize/refresh', '/v1/session'],
@@ -217,7 +159,7 @@ test('a session that the server refuses again after a refresh is signed out', as
 test('a call that the server refuses again after a refresh ends the session', async () => {
   stored()
   auth.authStatus.set('signedIn')
-  answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
+  api.answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
   const { call } = await import('./client.ts')
   await expect(call(sessionGet)).rejects.toThrow('Session expired')
   expect([auth.authStatus.get(), local.size, notices]).toEqual([
@@ -230,41 +172,17 @@ test('a call that the server refuses again after a refresh ends the session', as
 test('if a validation gets 401, the token is refreshed once and the second response counts', async () => {
   stored()
   let first = true
-  answers = (path) => {
+  api.answers = (path) => {
     if (path.endsWith('/refresh')) return renewed()
     const refused = first
     first = false
     return refused ? [401, { error: 'no' }] : [200, sessionAnswer]
   }
   await auth.validateSession()
-  expect([auth.authStatus.get(), asked]).toEqual([
+  expect([auth.authStatus.get(), api.asked]).toEqual([
     'signedIn',
     ['/v1/session', '/v1/authorize/refresh', '/v1/session'],
   ])
-})
-
-test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
-  stored()
-  auth.authStatus.set('signedIn')
-  answers = () => 'never'
-  const limits: number[] = []
-  const timeout = AbortSignal.timeout.bind(AbortSignal)
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
-    limits.push(ms)
-    return timeout(ms / 40)
-  })
-  const ended: boolean[] = []
-  auth.whenSessionEnds(({ explicit }) => ended.push(explicit))
-  const out = auth.logOut()
-  auth.sessionLost(tokenBox(local).session())
-  expect(ended).toEqual([])
-  await out
-  expect(limits.every((ms) => ms <= 4_500)).toBe(true)
-  expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
-  // The sign-out is sent again in the background until the server confirms it.
-  answers = () => [204, undefined]
-  const before = asked.length
-  await expect.poll(() => asked.length).toBeGreaterThan(before)
 })
 
 test("a disabled action gives the user's role as the reason only while the user is signed in", async () => {
@@ -288,42 +206,26 @@ test("a disabled action gives the user's role as the reason only while the user 
   })
 })
 
-test('missing or expired tokens are detected without a request, and reported once', async () => {
-  stored()
-  auth.authStatus.set('signedIn')
-  vi.useFakeTimers({ toFake: ['setInterval', 'Date'] })
-  auth.watchSession()
-  vi.advanceTimersByTime(60_000)
-  expect(notices).toEqual([])
-  vi.setSystemTime(Date.now() + 86_400_000)
-  vi.advanceTimersByTime(10_000)
-  vi.useRealTimers()
-  expect([auth.authStatus.get(), notices]).toEqual([
-    'signedOut',
-    ['Session expired. Please sign in again.'],
-  ])
-})
-
 test('a failed sign-in without a message of the server shows the specified message', async () => {
   for (const [answer, said] of [
     [[502, '<html>'], 'Authentication failed'],
     [[401, { error: 'Invalid email or password' }], 'Invalid email or password'],
     [[200, {}], 'No authentication data received'],
   ] as [Answered, string][]) {
-    answers = () => answer
+    api.answers = () => answer
     await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow(said)
     expect(notices.at(-1)).toBe(`An unexpected error occurred: ${said}`)
   }
 })
 
 test('the question for a code is neither reported nor shown as a failure, and the code is sent with the password', async () => {
-  answers = () => [
+  api.answers = () => [
     409,
     { error: 'Enter the code of your authenticator app', code: 'second_factor_needed' },
   ]
   const refused = await auth.signIn('a@example.com', 'x').catch((error: unknown) => error)
   expect([auth.needsCode(refused), notices]).toEqual([true, []])
-  answers = () => [
+  api.answers = () => [
     200,
     { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' },
   ]
@@ -334,7 +236,7 @@ test('the question for a code is neither reported nor shown as a failure, and th
 test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs', async () => {
   expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', false])
   stored()
-  answers = () => [200, sessionAnswer]
+  api.answers = () => [200, sessionAnswer]
   const validated = auth.validateSession()
   expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', true])
   await validated
@@ -356,7 +258,7 @@ test('a signed-in user whose stored tokens are gone is signed out by the guard',
   auth.authStatus.set('signedIn')
   local.clear()
   expect(await auth.sessionHolds()).toBe(false)
-  expect([auth.authStatus.get(), asked]).toEqual(['signedOut', []])
+  expect([auth.authStatus.get(), api.asked]).toEqual(['signedOut', []])
 })
 
 test('without a stored user or a valid refresh token there is no access token', async () => {
@@ -364,7 +266,7 @@ test('without a stored user or a valid refresh token there is no access token', 
   await expect(accessToken()).rejects.toThrow('User not found!')
   tokenBox(local).signIn(user, token('first', 600), 'refresh', Date.now() - 86_400_001)
   await expect(accessToken()).rejects.toThrow('Session is expired!')
-  expect(asked).toEqual([])
+  expect(api.asked).toEqual([])
 })
 
 test('after a 401 the token is refreshed once, and the request is sent once more with the new token', async () => {
@@ -372,11 +274,11 @@ test('after a 401 the token is refreshed once, and the request is sent once more
   auth.authStatus.set('signedIn')
   const [first] = Object.values(tokenBox(local).access() ?? {})
   const tries: Answered[] = [[401, { error: 'no' }], renewed(), [200, sessionAnswer]]
-  answers = () => tries.shift() ?? [500, {}]
+  api.answers = () => tries.shift() ?? [500, {}]
   const { call } = await import('./client.ts')
   expect(await call(sessionGet)).toMatchObject({ user })
-  expect(asked).toEqual(['/v1/session', '/v1/authorize/refresh', '/v1/session'])
-  const bearers = sent.map(({ headers }) => headers.authorization)
+  expect(api.asked).toEqual(['/v1/session', '/v1/authorize/refresh', '/v1/session'])
+  const bearers = api.sent.map(({ headers }) => headers.authorization)
   expect(bearers).toEqual([
     `Bearer ${String(first)}`,
     undefined,
@@ -389,7 +291,7 @@ test('a request is not sent again in the name of another user who has signed in 
   stored()
   auth.authStatus.set('signedIn')
   const other = { id: 'u2', email: 'b@example.com', name: 'B' }
-  answers = (path) => {
+  api.answers = (path) => {
     // In another tab, somebody else signs in while the request is on its way.
     if (path === '/v1/session')
       tokenBox(local).signIn(other, token('other', 600), 'refresh of the other', Date.now())
@@ -397,14 +299,17 @@ test('a request is not sent again in the name of another user who has signed in 
   }
   const { call } = await import('./client.ts')
   await expect(call(sessionGet)).rejects.toThrow('Cannot retry request')
-  expect(asked).toEqual(['/v1/session'])
+  expect(api.asked).toEqual(['/v1/session'])
   expect(tokenBox(local).user()).toEqual(other)
   expect(notices).toEqual(['Cannot retry request'])
 })
 
 test('a 403 shows the notice, and the response is returned as it is', async () => {
   stored()
-  answers = () => [403, { error: 'Your role does not include servers:write', code: 'forbidden' }]
+  api.answers = () => [
+    403,
+    { error: 'Your role does not include servers:write', code: 'forbidden' },
+  ]
   const { authorized } = await import('./client.ts')
   const response = await authorized(serverUpdate, { params: { id: '7' }, body: { name: 'a' } })
   expect([response.status, await response.json()]).toEqual([
@@ -415,7 +320,7 @@ test('a 403 shows the notice, and the response is returned as it is', async () =
 })
 
 test('every call is sent to the API as JSON with the stored access token, except sign-in and refresh, which carry none', async () => {
-  answers = (path) => {
+  api.answers = (path) => {
     if (path.endsWith('/authorize'))
       return [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
     return path.endsWith('/refresh')
@@ -432,16 +337,16 @@ test('every call is sent to the API as JSON with the stored access token, except
   await accessToken(tokenBox(local).access()!.value)
   const newer = `Bearer ${tokenBox(local).access()!.value}`
   await auth.logOut()
-  expect(sent.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+  expect(api.sent.map(({ path, headers }) => [path, headers.authorization])).toEqual([
     ['/v1/authorize', undefined],
     ['/v1/nodes?page=1&per_page=1000', bearer],
     [passwordResetLook.path, bearer],
     ['/v1/authorize/refresh', undefined],
     ['/v1/authorize/logout', newer],
   ])
-  expect(sent.every(({ headers }) => headers['content-type'] === 'application/json')).toBe(true)
-  expect(JSON.parse(sent[0]!.body)).toEqual({ email: 'a@example.com', password: ' x ' })
-  expect(JSON.parse(sent[3]!.body)).toMatchObject({ refresh_token: 'refresh' })
+  expect(api.sent.every(({ headers }) => headers['content-type'] === 'application/json')).toBe(true)
+  expect(JSON.parse(api.sent[0]!.body)).toEqual({ email: 'a@example.com', password: ' x ' })
+  expect(JSON.parse(api.sent[3]!.body)).toMatchObject({ refresh_token: 'refresh' })
 })
 
 test.each<[string, Answered]>([
@@ -454,7 +359,7 @@ test.each<[string, Answered]>([
   async (_, answer) => {
     stored()
     auth.authStatus.set('signedIn')
-    answers = () => answer
+    api.answers = () => answer
     const { call } = await import('./client.ts')
     await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('Server 7 not found')
     await expect(
@@ -471,7 +376,7 @@ test.each<[string, Answered]>([
 
 test("the server's own sentence takes precedence over the specified one", async () => {
   stored()
-  answers = () => [404, { error: 'The server was removed', code: 'not_found' }]
+  api.answers = () => [404, { error: 'The server was removed', code: 'not_found' }]
   const { call } = await import('./client.ts')
   await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('The server was removed')
 })
@@ -483,7 +388,7 @@ test('the list of servers is cached under the key servers, and queries are not r
 })
 
 test('failures of sign-in and refresh are reported, and a notice is shown', async () => {
-  answers = () => [401, { error: 'Invalid email or password' }]
+  api.answers = () => [401, { error: 'Invalid email or password' }]
   await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow('Invalid email or password')
   expect([reported.length, notices]).toEqual([
     1,

@@ -12,11 +12,11 @@ import {
   SessionReplaced,
   stands,
 } from './access.ts'
-import { entryCalls, CallError, noAnswer, readAnswer, send } from './http.ts'
+import { entryCalls, CallError, isUndecided, noAnswer, readAnswer, send } from './http.ts'
 import { messages } from './messages.ts'
 import { patience, patiently } from './patience.ts'
 import { report } from './report.ts'
-import { tokenBox, userKey } from './tokens.ts'
+import { recordKey, tokenBox, userKey } from './tokens.ts'
 
 export type AuthStatus = 'loading' | 'signedIn' | 'signedOut'
 
@@ -153,6 +153,8 @@ export const whenSessionEnds = (what: OnEnd): (() => void) => {
 
 let loggingOut = false
 let loggedOut = false
+/** The session of which another tab logs out; null if none does. */
+let leftElsewhere: string | null = null
 
 /**
  * `isCleared`: another tab has cleared the local storage, and may be storing the next session
@@ -171,15 +173,25 @@ function end(how: End, { isCleared = false } = {}): void {
 
 /**
  * Called if `session` is over without a Log out: shows the notice and goes to the login page. Does
- * nothing if another session has begun since: a late refusal must not end that one.
+ * nothing if another session has begun since: a late refusal must not end that one. `refresh`: the
+ * error of the refresh that failed. If the server has not decided within the time limit, the notice
+ * says what went wrong.
  */
-export function sessionLost(session: string | null, { isCleared = false } = {}): void {
+export function sessionLost(
+  session: string | null,
+  { isCleared = false, refresh }: { isCleared?: boolean; refresh?: unknown } = {},
+): void {
   // No notice during Log out: the server ends the session first, so running calls fail before the
   // local state is cleared.
   if (loggingOut) return
   const now = tokens.session()
   if (now !== null && now !== session) return follow()
-  if (authStatus.get() !== 'signedOut') toast.lastError(messages.sessionExpired, 'session')
+  if (session !== null && session === leftElsewhere) return end({ explicit: true }, { isCleared })
+  if (authStatus.get() !== 'signedOut')
+    toast.lastError(
+      isUndecided(refresh) ? messages.unexpected(refresh.message) : messages.sessionExpired,
+      'session',
+    )
   end({ explicit: false }, { isCleared })
 }
 
@@ -228,6 +240,7 @@ export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
   const session = tokens.session()
+  tokens.leave()
   await whileLoading(revokeAll)
   loggingOut = false
   // The response has cleared the storage (Clear-Site-Data), unless it was lost. Meanwhile, somebody
@@ -284,7 +297,7 @@ async function validate(): Promise<void> {
       error instanceof Error ? error.message : error,
     )
     if (now === null) follow()
-    else sessionLost(session)
+    else sessionLost(session, { refresh: error })
   }
   return undefined
 }
@@ -343,7 +356,7 @@ export async function sessionHolds(): Promise<boolean> {
   } catch (error) {
     if (tokens.session() === session && !endsSession(error)) return true
     const isReplaced = tokens.session() !== null && tokens.session() !== session
-    sessionLost(session)
+    sessionLost(session, { refresh: error })
     return isReplaced && authStatus.get() === 'signedIn'
   }
 }
@@ -377,6 +390,7 @@ export function watchSession(): void {
 
 // A key of null: another tab has cleared the storage. Events arrive late, so the next session may
 // be stored already.
-window.addEventListener('storage', ({ key }) => {
+window.addEventListener('storage', ({ key, newValue }) => {
+  if (mine !== null && key === recordKey(mine) && newValue === null) leftElsewhere = mine
   if (key === userKey || key === null) follow({ isCleared: key === null })
 })

@@ -47,7 +47,7 @@ export async function authorized(
     try {
       return await accessToken(refused)
     } catch (error) {
-      if (endsSession(error)) sessionLost(session)
+      if (endsSession(error)) sessionLost(session, { refresh: error })
       throw error
     }
   }

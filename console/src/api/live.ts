@@ -9,6 +9,7 @@ import { storedUserId } from './auth.ts'
 import { authorized } from './client.ts'
 import { CallError, noAnswer, send } from './http.ts'
 import { gathering } from './gather.ts'
+import { refetchAll, refetchFailed } from './query.ts'
 import { applyContacts, changes, type LiveMessage } from './live-cache.ts'
 import { forgetLive, liveState, sayLive } from './live-state.ts'
 import { probeLimitMs, watchdog } from './watchdog.ts'
@@ -30,13 +31,15 @@ const eventOfPage = isApiElsewhere
     )?.[0] ?? null)
 
 /**
- * Message between tabs. `heard`: the server gave a sign of life. `ask`: a new tab asks whether the
- * stream is live; `from` is the tab's `eventOfPage`. `past` in the answer: `from`, if newer events
- * have arrived since. The data that the new tab has fetched may then be out of date.
+ * Message between tabs. `heard`: the server gave a sign of life. `reopened`: the stream is open
+ * again after it could not be opened. `ask`: a new tab asks whether the stream is live; `from` is
+ * the tab's `eventOfPage`. `past` in the answer: `from`, if newer events have arrived since. The
+ * data that the new tab has fetched may then be out of date.
  */
 type Passed =
   | { type: 'message'; message: LiveMessage }
   | { type: 'heard'; past?: string }
+  | { type: 'reopened' }
   | { type: 'ask'; from: string | null }
 
 /**
@@ -65,9 +68,9 @@ export function followEvents(client: QueryClient): () => void {
   let lastId = eventOfPage
   let leading = false
   const gathered = gathering((changed) =>
-    client.invalidateQueries(
-      changed === null ? {} : { predicate: (query) => changes(query.queryKey, changed) },
-    ),
+    changed === null
+      ? refetchAll(client)
+      : client.invalidateQueries({ predicate: (query) => changes(query.queryKey, changed) }),
   )
   const take = (message: LiveMessage) => {
     lastId = message.id ?? lastId
@@ -101,6 +104,7 @@ export function followEvents(client: QueryClient): () => void {
     }
     heard()
     if (data.type === 'message') take(data.message)
+    else if (data.type === 'reopened') void refetchFailed(client)
     else if (data.past !== undefined && data.past === eventOfPage)
       void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 })
     return undefined
@@ -108,7 +112,7 @@ export function followEvents(client: QueryClient): () => void {
   pass({ type: 'ask', from: eventOfPage })
 
   const poll = setInterval(() => {
-    if (liveState.get().state === 'polling' && !document.hidden) void client.invalidateQueries()
+    if (liveState.get().state === 'polling' && !document.hidden) void refetchAll(client)
   }, pollEveryMs)
 
   const lead = async () => {
@@ -119,9 +123,13 @@ export function followEvents(client: QueryClient): () => void {
       try {
         await readStream(stopped.signal, lastId, {
           onOpen: () => {
+            // Queries that failed while the server was silent: no event would cause a retry. If
+            // the first attempt succeeds, the server was not silent, and has decided.
+            if (misses > 0) {
+              void refetchFailed(client)
+              pass({ type: 'reopened' })
+            }
             misses = 0
-            // Retry queries that failed while the server was silent: no event would cause a retry.
-            void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
             // Data fetched before the stream opened may be out of date, so it is fetched again.
             // Nearly always it hasn't changed, and the response is a 304.
             if (lastId === null)

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { authStatus } from './auth.ts'
 import { CallError } from './http.ts'
-import { invalidate, query, queryClient } from './query.ts'
+import { invalidate, query, queryClient, refetchAll, refetchFailed } from './query.ts'
 
 const answers: (() => unknown)[] = []
 let asked = 0
@@ -86,6 +86,33 @@ test('"Try again", a change of the data and half a minute later ask again after 
   vi.useFakeTimers({ now: Date.now() + 31_000, toFake: ['Date'] })
   await load()
   expect(asked).toBe(4)
+})
+
+test('after missed events a failed query is sent again, and a refused one is not', async () => {
+  for (const [status, sends] of [
+    [503, 4],
+    [403, 1],
+    [404, 1],
+  ] as const) {
+    for (const again of [refetchAll, refetchFailed]) {
+      asked = 0
+      answered(status)
+      page(<Part />)
+      await screen.findByText(`refused ${status}`)
+      await again(queryClient)
+      expect([status, asked]).toEqual([status, sends])
+      cleanup()
+      queryClient.clear()
+    }
+  }
+  asked = 0
+  answered({ items: [] })
+  page(<Part />)
+  await screen.findByText('answered')
+  await refetchFailed(queryClient)
+  expect(asked).toBe(1)
+  await refetchAll(queryClient)
+  expect(asked).toBe(2)
 })
 
 test('a query without an answer, or with a 429 or 5xx, is sent once more, and then its page shows the error', async () => {

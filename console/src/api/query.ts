@@ -38,6 +38,23 @@ const retryQuery = (failures: number, error: unknown): boolean => failures < 1 &
 /** How long data, and a refusal, counts as fresh, in ms. */
 const freshMs = 30_000
 
+/** Whether the server has decided against the call, so that nothing but a change helps. */
+const isRefusal = ({ status, error }: QueryState): boolean =>
+  status === 'error' && error instanceof CallError && !isUndecided(error)
+
+/**
+ * Asks again for everything that is shown, because events may have been missed. A refusal is not
+ * asked for again: it stands until an event names what the call reads, or the user tries again.
+ */
+export const refetchAll = (client: QueryClient): Promise<void> =>
+  client.invalidateQueries({ predicate: ({ state }) => !isRefusal(state) })
+
+/** Asks again for what failed without a decision of the server. */
+export const refetchFailed = (client: QueryClient): Promise<void> =>
+  client.invalidateQueries({
+    predicate: ({ state }) => state.status === 'error' && !isRefusal(state),
+  })
+
 /** Refusals of queries that have been invalidated since. */
 const outdated = new WeakSet<Error>()
 
@@ -47,11 +64,10 @@ const outdated = new WeakSet<Error>()
  * again" does, and so does a change of what the call reads.
  */
 const isRefused = (state: QueryState | undefined): boolean =>
-  state?.status === 'error' &&
+  state !== undefined &&
+  isRefusal(state) &&
   state.data === undefined &&
-  state.error instanceof CallError &&
-  !isUndecided(state.error) &&
-  !outdated.has(state.error) &&
+  !outdated.has(state.error!) &&
   Date.now() - state.errorUpdatedAt < freshMs
 
 class Queries extends QueryClient {

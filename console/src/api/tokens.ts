@@ -13,6 +13,8 @@ const keys = {
   session: (sessionId: string) => `steelyard.session.${sessionId}`,
 }
 export const userKey = keys.user
+/** The key of the record of a session, given as `tokenBox(…).session()` names it. */
+export const recordKey = (session: string): string => keys.session(session.split(' ')[1]!)
 
 export interface Token {
   value: string
@@ -49,14 +51,15 @@ function aheadBy({ iat }: Pick<Claims, 'iat'>, storedAt: number): number {
   return Math.abs(ahead) < mostSkewMs ? 0 : ahead
 }
 
-let read: { token: string; claims: Pick<Claims, 'iat'> } | null = null
-/** The claims of the last token, parsed once. A token that can't be read has no time of issue. */
-function claimsOf(token: string): Pick<Claims, 'iat'> {
+let read: { token: string; claims: Claims | null } | null = null
+/** The claims of the last token, parsed once; null if it can't be read. */
+function claimsOf(token: string): Claims | null {
   if (read?.token !== token) {
+    read = { token, claims: null }
     try {
-      read = { token, claims: readClaims(token) }
+      read.claims = readClaims(token)
     } catch {
-      return { iat: null }
+      // Something else has written to the storage. The next call gets a new token.
     }
   }
   return read.claims
@@ -89,17 +92,18 @@ export function tokenBox(box: Box) {
     return typeof found?.value === 'string' && typeof found.expiresAt === 'number' ? found : null
   }
   /**
-   * The access token with its expiry by the local clock. A session was last used when its access
-   * token was stored.
+   * The access token with its expiry by the local clock; null also if the stored one can't be read.
+   * A session was last used when its access token was stored.
    */
   const access = (): Token | null => {
     const found = token('access')
-    if (found === null) return null
+    const claims = found === null ? null : claimsOf(found.value)
+    if (found === null || claims === null) return null
     const session = readJson(box, keys.session(found.sessionId)) as { lastUsedAt?: string } | null
     const storedAt = Date.parse(session?.lastUsedAt ?? '')
     return Number.isNaN(storedAt)
       ? found
-      : { ...found, expiresAt: found.expiresAt + aheadBy(claimsOf(found.value), storedAt) }
+      : { ...found, expiresAt: found.expiresAt + aheadBy(claims, storedAt) }
   }
   const putToken = (
     value: string,
@@ -174,6 +178,15 @@ export function tokenBox(box: Box) {
       if (record !== null)
         put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })
       return true
+    },
+
+    /**
+     * Removes the record of the session, which tells the other tabs that the user logs out: without
+     * a Log out it is only removed together with everything else.
+     */
+    leave(): void {
+      const now = session()
+      if (now !== null) box.removeItem(recordKey(now))
     },
 
     /** Every refresh token of the current user, to revoke them. */

@@ -130,9 +130,9 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Admin: API tokens', icon: 'key', can: mayManageUsers(), to: paths.apiTokens() },
         { label: 'Audit log', icon: 'lock', can: mayManageUsers(), to: paths.audit() },
         {
-          label: 'Compute capacity',
+          label: 'Compute capacity (CCs)',
           icon: 'marketplace',
-          hint: 'marketplace: offers, commitments (CCs)',
+          hint: 'marketplace: offers, commitments',
           to: paths.ccs(),
           can: allowed(ccList),
         },

@@ -32,6 +32,31 @@ export function matches(action: Pick<Action, 'label' | 'hint'>, search: string):
     .every((word) => text.includes(word))
 }
 
+const wordsOf = (text: string): string[] => text.toLowerCase().split(/[^\p{L}\p{N}]+/u)
+
+/**
+ * How well an action fits the search: 0 if every word of the search begins a word of the label, 1
+ * if it begins one of the label or the hint, 2 if it is only somewhere in them.
+ */
+export function fitOf({ label, hint = '' }: Pick<Action, 'label' | 'hint'>, search: string) {
+  const searched = wordsOf(search)
+  const begin = (words: readonly string[]) =>
+    searched.every((part) => words.some((word) => word.startsWith(part)))
+  if (begin(wordsOf(label))) return 0
+  return begin(wordsOf(`${label} ${hint}`)) ? 1 : 2
+}
+
+/** The groups with the best fit first, and so in each group. Equal ones keep their order. */
+export function byFit(groups: readonly PaletteGroup[], search: string): PaletteGroup[] {
+  const best = ({ actions }: PaletteGroup) => Math.min(...actions.map((one) => fitOf(one, search)))
+  return groups
+    .map((group) => ({
+      ...group,
+      actions: group.actions.toSorted((a, b) => fitOf(a, search) - fitOf(b, search)),
+    }))
+    .toSorted((a, b) => best(a) - best(b))
+}
+
 const hints = [
   ['move', '↑', '↓'],
   ['open', '↵'],
@@ -89,14 +114,16 @@ function Opened({
     return () => cancelAnimationFrame(frame)
   }, [])
   const isWhole = isPainted || at !== null || search !== ''
-  const shown = groups
+  const searched = search.trim()
+  const matching = groups
     .map((group) => ({
       ...group,
       actions: group.found
         ? group.actions
-        : group.actions.filter((action) => matches(action, search.trim())),
+        : group.actions.filter((action) => matches(action, searched)),
     }))
     .filter((group) => group.actions.length > 0)
+  const shown = searched === '' ? matching : byFit(matching, searched)
   const flat = shown.flatMap((group) => group.actions)
   const current = at === null ? firstAble(flat) : Math.min(at, flat.length - 1)
   useEffect(() => {
