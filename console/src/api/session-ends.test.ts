@@ -119,7 +119,7 @@ test('logging out finishes within 5 s even if the server never answers, and othe
   await out
   expect(limits.every((ms) => ms <= 4_500)).toBe(true)
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
-  // The sign-out is api.sent again in the background until the server confirms it.
+  // The sign-out is sent again in the background until the server confirms it.
   api.answers = () => [204, undefined]
   const before = api.asked.length
   await expect.poll(() => api.asked.length).toBeGreaterThan(before)
