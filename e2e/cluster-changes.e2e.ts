@@ -98,12 +98,15 @@ describe('the changes of a cluster', () => {
   test('the frequent pages of a cluster are accessible, and fit the screen', () =>
     lookAtEach(page, ofJourneys.clusters, { ready: cluster }))
 
-  test('a viewer changes nothing on the pages of a cluster, and every disabled control says why', async () => {
-    const paths = pathsOf(named(ofJourneys.clusters), { ready: cluster })
-    const { disabled, ...wrong } = await walkAsNewViewer(browser, installation, paths)
-    expect(wrong).toEqual({ silent: [], writes: [], errors: [] })
-    expect(disabled).toBeGreaterThan(0)
-  })
+  longTest(
+    'a viewer changes nothing on the pages of a cluster, and every disabled control says why',
+    async () => {
+      const paths = pathsOf(named(ofJourneys.clusters), { ready: cluster })
+      const { disabled, ...wrong } = await walkAsNewViewer(browser, installation, paths)
+      expect(wrong).toEqual({ silent: [], writes: [], errors: [] })
+      expect(disabled).toBeGreaterThan(0)
+    },
+  )
 
   test('a plan is out of date as soon as the form changes', async () => {
     await page.goto(`/infra/clusters/${cluster.id}/change/shrink`)
@@ -116,36 +119,41 @@ describe('the changes of a cluster', () => {
       .waitFor()
   })
 
-  test('a change waits for the maintenance window, is listed on the page of the cluster, and is cancelled there', async () => {
-    await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
-    await press('Set a window')
-    const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
-    // A day that is neither today nor tomorrow.
-    const day = new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', { weekday: 'long' })
-    for (const name of ['Saturday', 'Sunday'])
-      await editor.getByRole('checkbox', { name }).uncheck()
-    await editor.getByRole('checkbox', { name: day }).check()
-    // Meanwhile the cluster gets another version, but not another window.
-    await installation.call(clusterUpdate, {
-      params: { id: cluster.id },
-      body: { labels: { owner: 'night-shift' } },
-    })
-    await press('Save window')
-    await page.getByText(/^Opens next/).waitFor()
-    await page.goto(`/infra/clusters/${cluster.id}/change/defragment`)
-    await plan().waitFor()
-    await page.getByLabel('When').selectOption('window')
-    await page.getByRole('button', { name: 'Schedule: Defragment etcd' }).click()
-    await page.waitForURL('**/operations/*')
-    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
-    await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor()
-    await press('Cancel')
-    await press('Cancel operation')
-    await until('the change is cancelled', async () =>
-      (await changesOf()).some((o) => o.kind === 'clusterDefragment' && o.status === 'cancelled'),
-    )
-    await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
-  })
+  longTest(
+    'a change waits for the maintenance window, is listed on the page of the cluster, and is cancelled there',
+    async () => {
+      await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
+      await press('Set a window')
+      const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
+      // A day that is neither today nor tomorrow.
+      const day = new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', {
+        weekday: 'long',
+      })
+      for (const name of ['Saturday', 'Sunday'])
+        await editor.getByRole('checkbox', { name }).uncheck()
+      await editor.getByRole('checkbox', { name: day }).check()
+      // Meanwhile the cluster gets another version, but not another window.
+      await installation.call(clusterUpdate, {
+        params: { id: cluster.id },
+        body: { labels: { owner: 'night-shift' } },
+      })
+      await press('Save window')
+      await page.getByText(/^Opens next/).waitFor()
+      await page.goto(`/infra/clusters/${cluster.id}/change/defragment`)
+      await plan().waitFor()
+      await page.getByLabel('When').selectOption('window')
+      await page.getByRole('button', { name: 'Schedule: Defragment etcd' }).click()
+      await page.waitForURL('**/operations/*')
+      await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+      await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor()
+      await press('Cancel')
+      await press('Cancel operation')
+      await until('the change is cancelled', async () =>
+        (await changesOf()).some((o) => o.kind === 'clusterDefragment' && o.status === 'cancelled'),
+      )
+      await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
+    },
+  )
 
   longTest(
     'with the keyboard alone, ⌘K opens the form and Enter starts the change',
@@ -172,7 +180,7 @@ describe('the changes of a cluster', () => {
 subnetsOfCluster(() => ({ installation, page, cluster }))
 
 describe('templates', () => {
-  test('a cluster is saved as a template, which fills the form of a new cluster', async () => {
+  longTest('a cluster is saved as a template, which fills the form of a new cluster', async () => {
     await page.goto(`/infra/clusters/${cluster.id}`)
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Save as template' }).click()

@@ -114,7 +114,7 @@ const shared = async (): Promise<SharedView[]> =>
   (await installation.call(sharedViewList, { query: { list: 'servers' } })).items
 const sharing = () => page.getByRole('dialog', { name: 'Share this view' })
 
-test('a shared view is shown to everybody, and opened by its link', async () => {
+longTest('a shared view is shown to everybody, and opened by its link', async () => {
   await page.goto('/infra/servers?status=maintenance&sort=-name')
   await choose('Share this view')
   await sharing().getByRole('textbox', { name: 'Name' }).fill('Idle')

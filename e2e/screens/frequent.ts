@@ -4,7 +4,6 @@
  * data of `rare.ts`. `npm run test:all` checks every screen.
  */
 export const frequent: readonly string[] = [
-  'home-signed-out',
   'sign-in',
   'overview',
   'profile-menu',
@@ -17,7 +16,6 @@ export const frequent: readonly string[] = [
   'server',
   'patch-create',
   'create-cluster-review',
-  'profile',
   'history',
   'not-found',
   'something-went-wrong',

@@ -221,23 +221,27 @@ describe('trouble', () => {
     expect(configOf(third)).toContain('vm.swappiness: "90"')
   })
 
-  test('a cancelled change finishes the current server and does not change the others', async () => {
-    const change = configureWith([patchNamed('devices', udev)], {
-      node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id],
-    })
-    const held = holdAt(`configure/${nodes[3]!.id}`, 'before')
-    const { id } = await world.change(cluster.id, change)
-    await held.reached()
-    await admin.call(operationCancel, { params: { id } })
-    held.release()
-    expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
-    expect(configOf(nodes[3]!)).toContain('udev')
-    expect(configOf(nodes[0]!)).not.toContain('udev')
-    expect(await namesOf(nodes[0]!.id)).not.toContain('devices')
-    expect(upgradeWorld(world).cordoned(nodes[0]!)).toEqual([])
-    for (const { id: server } of nodes) expect((await world.server(server)).operation_id).toBeNull()
-    expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
-  })
+  longTest(
+    'a cancelled change finishes the current server and does not change the others',
+    async () => {
+      const change = configureWith([patchNamed('devices', udev)], {
+        node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id],
+      })
+      const held = holdAt(`configure/${nodes[3]!.id}`, 'before')
+      const { id } = await world.change(cluster.id, change)
+      await held.reached()
+      await admin.call(operationCancel, { params: { id } })
+      held.release()
+      expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+      expect(configOf(nodes[3]!)).toContain('udev')
+      expect(configOf(nodes[0]!)).not.toContain('udev')
+      expect(await namesOf(nodes[0]!.id)).not.toContain('devices')
+      expect(upgradeWorld(world).cordoned(nodes[0]!)).toEqual([])
+      for (const { id: server } of nodes)
+        expect((await world.server(server)).operation_id).toBeNull()
+      expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
+    },
+  )
 })
 
 describe('a component of a control plane does not come back', () => {
@@ -461,7 +465,7 @@ describe('a component of a control plane does not come back', () => {
   )
 })
 
-test('a server that falls silent after a change names it in every sentence', async () => {
+longTest('a server that falls silent after a change names it in every sentence', async () => {
   const worker = nodes[3]!
   const change = configureWith([patchNamed('panic', sysctl('vm.swappiness', '77'))], {
     node_ids: [worker.id],

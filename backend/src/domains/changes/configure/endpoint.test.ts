@@ -10,6 +10,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { virtualAddresses } from '../../clusters/store.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 
 const world = await clusterWorld({ servers: 3, seed: 'endpoint' })
 const { admin } = world
@@ -119,47 +120,55 @@ async function waitingFor(server: Server, change: ReturnType<typeof to>): Promis
   return id
 }
 
-test('an interrupted change to a virtual IP, which a control plane holds already, can be finished', async () => {
-  const second = virtual.replace(/\d+$/, '201')
-  const change = to(second, { virtual_ip: true })
-  const [controlPlane, worker] = nodes as [Server, Server]
-  const id = await waitingFor(worker, change)
-  await admin.call(operationCancel, { params: { id } })
-  await clearFaults(world.machine(worker))
-  expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
-  // A machine reports the virtual IP that it holds among its addresses.
-  await sql`update server set hardware = jsonb_insert(hardware::jsonb, '{links,0,addresses,0}', to_jsonb(${`${second}/8`}::text)) where id = ${controlPlane.id}`.execute(
-    world.backend.platform.db,
-  )
-  await expect.poll(() => world.machine(worker).nodeReady).toBe(true)
-  expect((await planOf(change)).checks.filter((c) => !c.ok)).toEqual([])
-  const again = await world.change(cluster.id, change)
-  expect(await world.ended(again.id)).toMatchObject({ status: 'done', reason: null })
-  expect(await world.recovered(cluster.id)).toMatchObject({
-    endpoint: `https://${second}:6443`,
-    virtual_ip: true,
-  })
-}, 600_000)
-
-test('the former virtual IP stays reserved until every control plane has forgotten it', async () => {
-  const former = (await world.cluster(cluster.id)).endpoint
-  const change = to(virtual.replace(/\d+$/, '202'), { virtual_ip: true })
-  const [controlPlane, worker] = nodes as [Server, Server]
-  const reserved = async () =>
-    (await virtualAddresses(world.backend.platform.db, cluster.datacenter.id)).map(
-      ({ address }) => `https://${address}:6443`,
+longTest(
+  'an interrupted change to a virtual IP, which a control plane holds already, can be finished',
+  async () => {
+    const second = virtual.replace(/\d+$/, '201')
+    const change = to(second, { virtual_ip: true })
+    const [controlPlane, worker] = nodes as [Server, Server]
+    const id = await waitingFor(worker, change)
+    await admin.call(operationCancel, { params: { id } })
+    await clearFaults(world.machine(worker))
+    expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+    // A machine reports the virtual IP that it holds among its addresses.
+    await sql`update server set hardware = jsonb_insert(hardware::jsonb, '{links,0,addresses,0}', to_jsonb(${`${second}/8`}::text)) where id = ${controlPlane.id}`.execute(
+      world.backend.platform.db,
     )
-  const id = await waitingFor(worker, change)
-  await addFault(world.machine(controlPlane), { kind: 'refuse-apply', times: 1000 })
-  await clearFaults(world.machine(worker))
-  await world.until(
-    () => world.operation(id),
-    ({ steps }) =>
-      steps.some((s) => s.key === `forget/${controlPlane.id}` && s.status === 'waiting'),
-  )
-  expect(await reserved()).toContain(former)
-  await clearFaults(world.machine(controlPlane))
-  expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
-  expect(await reserved()).not.toContain(former)
-  expect(configOf(controlPlane)).not.toContain(new URL(former).hostname)
-}, 600_000)
+    await expect.poll(() => world.machine(worker).nodeReady).toBe(true)
+    expect((await planOf(change)).checks.filter((c) => !c.ok)).toEqual([])
+    const again = await world.change(cluster.id, change)
+    expect(await world.ended(again.id)).toMatchObject({ status: 'done', reason: null })
+    expect(await world.recovered(cluster.id)).toMatchObject({
+      endpoint: `https://${second}:6443`,
+      virtual_ip: true,
+    })
+  },
+  600_000,
+)
+
+longTest(
+  'the former virtual IP stays reserved until every control plane has forgotten it',
+  async () => {
+    const former = (await world.cluster(cluster.id)).endpoint
+    const change = to(virtual.replace(/\d+$/, '202'), { virtual_ip: true })
+    const [controlPlane, worker] = nodes as [Server, Server]
+    const reserved = async () =>
+      (await virtualAddresses(world.backend.platform.db, cluster.datacenter.id)).map(
+        ({ address }) => `https://${address}:6443`,
+      )
+    const id = await waitingFor(worker, change)
+    await addFault(world.machine(controlPlane), { kind: 'refuse-apply', times: 1000 })
+    await clearFaults(world.machine(worker))
+    await world.until(
+      () => world.operation(id),
+      ({ steps }) =>
+        steps.some((s) => s.key === `forget/${controlPlane.id}` && s.status === 'waiting'),
+    )
+    expect(await reserved()).toContain(former)
+    await clearFaults(world.machine(controlPlane))
+    expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+    expect(await reserved()).not.toContain(former)
+    expect(configOf(controlPlane)).not.toContain(new URL(former).hostname)
+  },
+  600_000,
+)

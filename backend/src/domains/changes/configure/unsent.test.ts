@@ -5,6 +5,7 @@ import { type Server, serverConfig, serverRemove } from '#contract/servers/serve
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { effectsOf } from '../../clusters/testing/effects.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
+import { longTest } from '../../../../../tools/testing/long-test.ts'
 
 const world = await clusterWorld({ servers: 4 })
 const { admin } = world
@@ -57,7 +58,7 @@ test('a cancel before anything is sent to a server leaves its former configurati
   expect(configOf(worker)).toContain('vm.swappiness: "71"')
 })
 
-test('a change goes on without a server that is removed by force meanwhile', async () => {
+longTest('a change goes on without a server that is removed by force meanwhile', async () => {
   const [next, , , gone] = nodes as [Server, Server, Server, Server]
   await addFault(world.machine(gone), { kind: 'component-fails', component: 'kubelet' })
   world.machine(gone).restartKubelet?.()

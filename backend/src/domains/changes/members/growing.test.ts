@@ -325,7 +325,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'a cancel removes the servers that have not joined, and keeps those that have',
     { timeout: 600_000 },
     async () => {

@@ -12,7 +12,7 @@ import { readTalosconfig } from '#talos/access/access.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { longTests, spread } from '../../../../../tools/testing/length.ts'
+import { longTests } from '../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { kubernetes } from '../../../kubernetes/client.ts'
@@ -157,7 +157,7 @@ describe.concurrent('what can be rotated', () => {
     },
   )
 
-  test(
+  longTest(
     'a cluster gets a new Kubernetes authority, and its nodes stay Ready',
     { timeout: 600_000 },
     async () => {
@@ -457,7 +457,7 @@ describe('failures during a rotation', () => {
     },
   )
 
-  test.each(spread(['talos_ca', 'kubernetes_ca'] as const, 1))(
+  longTest.each(['talos_ca', 'kubernetes_ca'] as const)(
     'a cancelled rotation of %s is taken back, and the old certificates still work',
     { timeout: 600_000 },
     async (what) => {

@@ -49,7 +49,7 @@ onEachMinor(async (minor) => {
     }
 
     for (const stage of spread(stages.filter(exists), 1)) {
-      test(
+      longTest(
         `a creation continues after a server loses power at stage ${stage} and is switched on again`,
         { timeout: 600_000 },
         async () => {

@@ -323,7 +323,7 @@ describe.concurrent('removing a server from a cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'a removal that is cancelled before the wipe leaves the server in its cluster; the control plane whose address is the endpoint stays',
     { timeout: 600_000 },
     async () => {
@@ -390,7 +390,7 @@ describe.concurrent('removing a server from a cluster', () => {
 })
 
 /** Runs alone, because all tests share the clock. */
-test(
+longTest(
   'a removal fails if the server stays silent after its wipe, and a retry continues when it is back',
   { timeout: 600_000 },
   async () => {

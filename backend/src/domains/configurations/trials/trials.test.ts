@@ -163,33 +163,36 @@ const trialOfControlPlane = (beganMs: number): Trial => ({
   reason: null,
 })
 
-test('a server whose network is changed after that of another one says so, and waits no longer than a trial lasts', async () => {
-  const { db } = backend.platform
-  await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(0)))
-  const before = applies()
-  await below('waits', rule('waits'))
-  const { pending } = await world.until(
-    () => world.server(worker.id),
-    (server) => server.pending !== null,
-  )
-  const { id, name } = controlPlane
-  expect(pending).toMatchObject({
-    reason: `The network of ${worker.name} is changed after that of ${name}, whose change is on trial`,
-    waits_for: [{ id, name }],
-  })
-  // Noted once, not at every look.
-  await world.toNextRun(configuringQueue, worker.id)
-  expect((await world.server(worker.id)).pending).toEqual(pending)
-  expect(applies()).toBe(before)
-  await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(80_000)))
-  await world.until(
-    () => Promise.resolve(stored()),
-    (yaml) => yaml.includes('name: waits'),
-  )
-  await settled()
-  expect((await world.server(worker.id)).pending).toBeNull()
-  await inTransaction(db, (tx) => store.remove(tx, id))
-})
+longTest(
+  'a server whose network is changed after that of another one says so, and waits no longer than a trial lasts',
+  async () => {
+    const { db } = backend.platform
+    await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(0)))
+    const before = applies()
+    await below('waits', rule('waits'))
+    const { pending } = await world.until(
+      () => world.server(worker.id),
+      (server) => server.pending !== null,
+    )
+    const { id, name } = controlPlane
+    expect(pending).toMatchObject({
+      reason: `The network of ${worker.name} is changed after that of ${name}, whose change is on trial`,
+      waits_for: [{ id, name }],
+    })
+    // Noted once, not at every look.
+    await world.toNextRun(configuringQueue, worker.id)
+    expect((await world.server(worker.id)).pending).toEqual(pending)
+    expect(applies()).toBe(before)
+    await inTransaction(db, (tx) => store.begin(tx, trialOfControlPlane(80_000)))
+    await world.until(
+      () => Promise.resolve(stored()),
+      (yaml) => yaml.includes('name: waits'),
+    )
+    await settled()
+    expect((await world.server(worker.id)).pending).toBeNull()
+    await inTransaction(db, (tx) => store.remove(tx, id))
+  },
+)
 
 test('a trial of a server that was released counts no more', async () => {
   const undo = new Error('nothing is stored')
