@@ -48,7 +48,6 @@ import {
   informsEndlessly,
   endlessly,
 } from './testing.ts'
-import { longTest } from '../../../tools/testing/long-test.ts'
 
 const backend = await startBackend({ environment: { STEELYARD_STORE_NETWORKS: '127.0.0.0/8' } })
 const { read } = backend.platform
@@ -390,26 +389,23 @@ describe('other bombs', () => {
     }
   })
 
-  longTest(
-    'messages of a machine with groups in groups, or with very many empty parts, are refused or read in time',
-    async () => {
-      const groups = Buffer.alloc(200_000, 0x7b)
-      const empty = [0x0a, 0x12, 0x1a, 0x22].flatMap((tag) =>
-        [240_000, mostDecodedBytes].map((length) => Buffer.alloc(length, Buffer.from([tag, 0]))),
-      )
-      const schemas = [EventSchema, ServiceListResponseSchema, NetstatSchema, ManifestSpecSchema]
-      for (const bytes of [
-        groups,
-        Buffer.alloc(4 * mib, 0x7b),
-        Buffer.alloc(4 * mib, Buffer.from([0x0a, 0])),
-      ])
-        for (const schema of schemas)
-          expect(await cheaply(async () => decode(schema, bytes))).toContain('invalid data')
-      for (const bytes of empty)
-        for (const schema of schemas)
-          expect(await cheaply(async () => decode(schema, bytes))).not.toBe('')
-    },
-  )
+  test('messages of a machine with groups in groups, or with very many empty parts, are refused or read in time', async () => {
+    const groups = Buffer.alloc(200_000, 0x7b)
+    const empty = [0x0a, 0x12, 0x1a, 0x22].flatMap((tag) =>
+      [240_000, mostDecodedBytes].map((length) => Buffer.alloc(length, Buffer.from([tag, 0]))),
+    )
+    const schemas = [EventSchema, ServiceListResponseSchema, NetstatSchema, ManifestSpecSchema]
+    for (const bytes of [
+      groups,
+      Buffer.alloc(4 * mib, 0x7b),
+      Buffer.alloc(4 * mib, Buffer.from([0x0a, 0])),
+    ])
+      for (const schema of schemas)
+        expect(await cheaply(async () => decode(schema, bytes))).toContain('invalid data')
+    for (const bytes of empty)
+      for (const schema of schemas)
+        expect(await cheaply(async () => decode(schema, bytes))).not.toBe('')
+  })
 
   test('a body of lists in lists, or of very many keys, is refused', async () => {
     for (const payload of [
