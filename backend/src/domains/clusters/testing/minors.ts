@@ -19,3 +19,18 @@ export function onEachMinor(define: (minor: TalosMinor) => Promise<void>): void 
       await define(minor)
     })
 }
+
+/** Of each minor an older release of it, and of Kubernetes, from which a cluster is upgraded. */
+const older: Readonly<Record<string, { readonly talos: string; readonly kubernetes: string }>> = {
+  '1.13': { talos: 'v1.13.8', kubernetes: '1.35.4' },
+  '1.14': { talos: 'v1.14.0', kubernetes: '1.36.3' },
+}
+/** Throws for a minor that has no row, which a new minor needs. */
+export function olderThan({ minor }: TalosMinor): {
+  readonly talos: string
+  readonly kubernetes: string
+} {
+  const found = older[minor]
+  if (!found) throw new Error(`Talos ${minor} has no older release in testing/minors.ts`)
+  return found
+}
