@@ -198,8 +198,6 @@ test('a change of a server, of a patch or of what a server has is judged', async
   expect(await reasons()).toEqual([expect.stringContaining('shared patch then')])
   await sql`insert into shared_layer (server_id, patch_id, revision, name, weight, body_sealed, filled, created_at)
     values (${id}, ${params.id}, 2, 'then', 500, '', '{}', now())`.execute(db)
-  // As whoever gives a server a layer does.
-  await sql`update server set patch_links = patch_links where id = ${id}`.execute(db)
   expect(await reasons()).toEqual([])
   await label('off')
   expect(await reasons()).toEqual([expect.stringContaining('not for it')])

@@ -282,8 +282,8 @@ export function sharedStore({ vault }: { vault: Vault }) {
       return row && openedLayer(on, row)
     },
     /**
-     * Gives a server a layer, or takes it away (null). The transaction also writes the server's row
-     * (`Servers.patched`), by which `serversSince` finds it.
+     * Gives a server a layer, or takes it away (null). A trigger notes it as a change of the server,
+     * by which `serversSince` finds it.
      */
     async setLayer(
       tx: Tx,
