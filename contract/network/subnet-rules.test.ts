@@ -2,8 +2,10 @@ import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { formatCidr, parseCidr } from './addresses.ts'
 import {
+  canHaveExclusions,
   isPrivate,
   mostExclusions,
+  mostExclusionsInAll,
   readSubnetCidr,
   subnetProblems,
   type SubnetText,
@@ -342,4 +344,13 @@ test('private ranges are those of RFC 1918, 6598 and 4193', () => {
     '2001:db8::/32',
   ])
     expect(isPrivate(parseCidr(cidr)!)).toBe(false)
+})
+
+test('all subnets together have a bound of exclusions; what is above it stays, and may be made smaller', () => {
+  expect(canHaveExclusions(mostExclusionsInAll, 0).ok).toBe(true)
+  expect(canHaveExclusions(mostExclusionsInAll + 1, mostExclusionsInAll)).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(/100.001 exclusions.* 100.000 at most/) as string,
+  })
+  expect(canHaveExclusions(mostExclusionsInAll + 10, mostExclusionsInAll + 20).ok).toBe(true)
 })

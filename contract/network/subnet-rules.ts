@@ -23,6 +23,8 @@ import {
   sizeOfRanges,
   withoutRanges,
 } from './address-ranges.ts'
+import { no, type Verdict, yes } from '../rule.ts'
+import { count, counted } from '../words.ts'
 import { refused } from './special-ranges.ts'
 
 export interface SubnetText {
@@ -132,6 +134,21 @@ function judgeCidr(cidr: Cidr): SubnetCidrReading {
 /** Also the maximum length of a list in a request body. */
 export const mostExclusions = 1000
 export const tooManyExclusions = `At most ${mostExclusions} exclusions`
+/**
+ * Exclusions of all subnets together, because a file of all subnets names each of them. What an
+ * older version stored above it stays, and may be made smaller or removed.
+ */
+export const mostExclusionsInAll = 100_000
+/**
+ * Whether all subnets together may have so many exclusions.
+ * @param before the number that they have now
+ */
+export const canHaveExclusions = (exclusions: number, before: number): Verdict =>
+  exclusions <= mostExclusionsInAll || exclusions <= before
+    ? yes
+    : no(
+        `All subnets together would have ${counted(exclusions, 'exclusion')}, and they can have ${count(mostExclusionsInAll)} at most: write addresses that follow each other as one range`,
+      )
 
 /** `line` is null if the problem concerns all entries; `what` is the sentence without the line. */
 export type ExclusionsReading =

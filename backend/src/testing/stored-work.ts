@@ -10,7 +10,7 @@ import { datacenterLimit } from '#contract/datacenters.ts'
 import { imageLimit } from '#contract/images.ts'
 import { joinTokenLimit } from '#contract/join-tokens.ts'
 import { labelLimits } from '#contract/labels/labels.ts'
-import { mostExclusions } from '#contract/network/subnet-rules.ts'
+import { mostExclusions, mostExclusionsInAll } from '#contract/network/subnet-rules.ts'
 import { subnetLimit } from '#contract/network/subnets.ts'
 import { mostServerPatchBytes, patchLimits, serverPatchLimit } from '#contract/patches.ts'
 import { mostApiTokens } from '#contract/people/api-tokens.ts'
@@ -271,7 +271,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     when: 'background',
   },
   subnet: {
-    bound: [subnetLimit.most, mostExclusions],
+    bound: [subnetLimit.most, mostExclusions, mostExclusionsInAll],
     cost: 'one row of each, by pages; the free addresses of one subnet',
     on: ['database'],
     when: 'both',

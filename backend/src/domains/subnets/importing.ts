@@ -195,6 +195,11 @@ export function importing(
       )
       const added = good.filter((row) => doesOf(row) === 'create').length
       if (added > 0) await demandRoom(tx, 'subnet', subnetLimit, added)
+      const exclusions = good.reduce(
+        (sum, { wanted, before }) => sum + wanted.exclude.length - (before?.exclude.length ?? 0),
+        0,
+      )
+      await store.demandExclusions(tx, exclusions)
       const rows = good.map((row) => ({
         line: row.line,
         name: row.wanted.name,

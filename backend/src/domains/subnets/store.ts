@@ -2,7 +2,9 @@
  * SQL for locking, writing and comparing subnets. `store-read.ts` has the queries for showing them.
  */
 import { type Insertable, sql, type SqlBool, type Updateable } from 'kysely'
+import { canHaveExclusions } from '#contract/network/subnet-rules.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { demand } from '../../http/errors.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import { byIds, byName, type SubnetRow } from './store-read.ts'
 import type { Tables } from '../../db/tables.gen.ts'
@@ -17,6 +19,19 @@ export type NewSubnetRow = Omit<Insertable<Tables['subnet']>, 'id' | 'version'>
 const networksLock = 7_219_004_116
 export const lockNetworks = (tx: Tx) =>
   sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
+
+/**
+ * With the networks locked, before exclusions are written: whether there is room for them.
+ * @param more by how many they grow @throws Problem conflict
+ */
+export async function demandExclusions(tx: Tx, more: number): Promise<void> {
+  if (more <= 0) return
+  const { all } = await tx
+    .selectFrom('subnet')
+    .select(sql<number>`coalesce(sum(cardinality(exclude)), 0)::int`.as('all'))
+    .executeTakeFirstOrThrow()
+  demand(canHaveExclusions(all + more, all), 'conflict')
+}
 
 /** Names and CIDRs of a cluster's subnets. */
 export const namesByCluster = (on: On, clusterIds: readonly string[]) =>

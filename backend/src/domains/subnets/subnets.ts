@@ -151,6 +151,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
           await store.lockNetworks(tx)
           await demandFree(tx, wanted, null, addresses)
           await demandRoom(tx, 'subnet', subnetLimit)
+          await store.demandExclusions(tx, wanted.exclude.length)
           const [made] = await store.insert(tx, [
             {
               ...columnsOf(wanted),
@@ -198,6 +199,7 @@ export function subnets(parts: Platform & SubnetParts): Subnets & Domain {
           wanted = canonical(whole)
           if (isSame(before, wanted)) return present(before)
           await demandFree(tx, wanted, before, addresses)
+          await store.demandExclusions(tx, wanted.exclude.length - before.exclude.length)
           if (before.clusters.length > 0)
             demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
