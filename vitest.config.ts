@@ -60,7 +60,9 @@ const alone = [
     // other files.
     ...thatName(/spawn/i).filter((file) => !file.endsWith('offers/simulated.test.ts')),
     ...ofBackend.filter((file) =>
-      /talos-fleet\/(?:contact|fleet|sweep)\.|load\/attack\.|patches\/hostile\./.test(file),
+      /talos-fleet\/(?:contact|fleet|sweep)\.|load\/attack\.|patches\/hostile\.|testing\/bombs\//.test(
+        file,
+      ),
     ),
   ]),
 ]
