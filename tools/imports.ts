@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cruise, type ICruiseResult } from 'dependency-cruiser'
-import { circles } from './circles.ts'
-import { mostInCircle, ruleSet } from './import-rules.ts'
+import { circles, folderCircles } from './circles.ts'
+import { mostInCircle, ruleSet, upBetweenDomains } from './import-rules.ts'
 
 export const isTest = (file: string): boolean =>
   /\.(test|e2e)\.tsx?$|\/testing(\/|\.ts$)/.test(file)
@@ -19,8 +19,8 @@ export function sourceFiles(): string[] {
 }
 
 /**
- * Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`, and each circle of
- * too many files. Paths are relative to `baseDir`.
+ * Each import that breaks a rule of `import-rules.ts`, as `rule: file -> file`, each circle of too
+ * many files, and each circle of folders in the domains of the backend. Paths are relative to `baseDir`.
  */
 export async function brokenRules(
   files: readonly string[],
@@ -43,10 +43,15 @@ export async function brokenRules(
   const imports = new Map(
     modules.map(({ source, dependencies }) => [source, dependencies.map((d) => d.resolved)]),
   )
+  const isInDomain = (file: string) => file.startsWith('backend/src/domains/') && !isTest(file)
+  const ofDomains = new Map([...imports].filter(([file]) => isInDomain(file)))
   return [
     ...summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`),
     ...circles(imports)
       .filter((files) => files.length > mostInCircle)
       .map((files) => `circle: ${files.join(', ')}`),
+    ...folderCircles(ofDomains, upBetweenDomains).map(
+      (folders) => `circle of folders: ${folders.join(', ')}`,
+    ),
   ]
 }

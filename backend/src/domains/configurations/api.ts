@@ -7,7 +7,6 @@ import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { ServerLoss } from '#contract/servers/losses.ts'
-import type { LastChange } from '#contract/servers/silence.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
 import type { Audience } from '#talos/config/mask.ts'
@@ -19,6 +18,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { For } from '../../reading/asker.ts'
+import type { Gate } from '../cluster-facts/api.ts'
 import type { SharedChange, StoredLayer } from './shared-layer.ts'
 
 export { missingLink, type SharedChange, SharedLayer, type StoredLayer } from './shared-layer.ts'
@@ -74,18 +74,8 @@ export interface Blueprint {
   readonly images?: MachineImages | null | undefined
 }
 
-/** The result of sending something, or why nothing was sent. */
-export type Touched<T> =
-  | { readonly sent: T }
-  | {
-      readonly forbidden: string
-      /** The control planes that are not well; `isBrief`: one is changed at this moment. */
-      readonly by: readonly { readonly id: string; readonly name: string }[]
-      readonly isBrief?: true
-    }
-
 /** What configurations asks of clusters. */
-export interface ClusterSide {
+export interface ClusterSide extends Gate {
   /** Null until the cluster has its secrets, and for a server that has left it. */
   readonly blueprint: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<Blueprint | null>
   /**
@@ -129,29 +119,6 @@ export interface ClusterSide {
     clusterId: string,
     wanted: { role: TalosRole; lifetimeMs: number },
   ) => Promise<Credentials | null>
-  /**
-   * Sends something to a server. Of the control planes, one at a time is sent something, and only
-   * while all others are well. `mends`: names of control planes that the change is to mend.
-   * `mayMend`: a server that is not well may be sent it while others are not well. `change`: what is
-   * sent; by default what the cluster's operation sends. `restarts`: whether the server restarts, if
-   * etcd could not bear that. The error of `send` is thrown.
-   */
-  readonly touching: <T>(
-    clusterId: string,
-    nodeId: string,
-    send: () => Promise<T>,
-    how: {
-      readonly signal: AbortSignal
-      readonly mends?: readonly string[]
-      readonly mayMend?: true
-      readonly restarts?: () => boolean | Promise<boolean>
-      readonly change?: Omit<LastChange, 'at'>
-    },
-  ) => Promise<Touched<T>>
-  /** Why a change of this server must not be requested while another control plane is not well. */
-  readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
-  /** Why this server must not restart: etcd would lose its majority, because of dead members. */
-  readonly whyNotRestart: (clusterId: string, nodeId: string) => Promise<string | null>
 }
 
 /** What configurations asks of the store of layers. */

@@ -6,7 +6,7 @@
 import { hasEnded, operationTitle, type Step } from '#contract/operations.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import { inTransaction } from '../../db/db.ts'
-import type { Touched } from '../configurations/api.ts'
+import type { Touched } from '../cluster-facts/api.ts'
 import { forbiddenBy, settled, whyOthersForbid } from './judge.ts'
 import { type ClusterView } from './view.ts'
 import { controlPlanesNow } from './read.ts'

@@ -17,15 +17,12 @@ import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
-import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { demandRoom } from '../../room.ts'
-import type { Clusters } from '../clusters/api.ts'
-import type { Servers } from '../servers/api.ts'
-import type { Subnets } from '../subnets/api.ts'
 import type { Datacenters } from './api.ts'
 import * as store from './store.ts'
 
@@ -109,10 +106,22 @@ export const datacenters = ({ db }: Pick<Platform, 'db'>): Datacenters => ({
   names: (on = db) => store.all(on),
 })
 
+/** Numbers of objects by the id of their datacenter. */
+interface Counting {
+  readonly countByDatacenter: (on: Db) => Promise<ReadonlyMap<string, number>>
+}
+
+/** The calls show what is in each datacenter. Other domains count it. */
 interface CallParts extends Platform {
-  readonly servers: Pick<Servers, 'summary'>
-  readonly clusters: Pick<Clusters, 'countByDatacenter'>
-  readonly subnets: Pick<Subnets, 'countByDatacenter'>
+  readonly servers: {
+    readonly summary: () => Promise<{
+      readonly capacity: readonly (Pick<Content, 'servers' | 'compute_units'> & {
+        readonly datacenter_id: string | null
+      })[]
+    }>
+  }
+  readonly clusters: Counting
+  readonly subnets: Counting
 }
 
 /** The calls on datacenters, which show what is in each. */

@@ -15,7 +15,7 @@ import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
 import type { Reader } from '../../reading/reader.ts'
 import { sentBy } from '../../reading/asker.ts'
-import { withoutTokens } from '../joining/api.ts'
+import { withoutTokens } from '../../talos-fleet/without-tokens.ts'
 import { timeLimit } from '../../time-limit.ts'
 
 /**

@@ -2,8 +2,6 @@
 import type { JoinToken } from '#contract/join-tokens.ts'
 import type { Db, Tx } from '../../db/db.ts'
 
-export { streamWithoutTokens, withoutTokens } from './without-tokens.ts'
-
 /** A join token for use in images. */
 export interface TokenForImage {
   /** Must never be written to the database, the log, the audit log or an event. */

@@ -1,18 +1,26 @@
 /** Counts servers and compute units by what they are used for, once a minute. */
-import { minuteMs } from '#contract/measurements/measurements.ts'
+import { type CapacitySeries, minuteMs } from '#contract/measurements/measurements.ts'
 import { isDatabaseAway } from '../../causes/causes.ts'
 import type { Platform } from '../../platform.ts'
-import type { Servers } from '../servers/api.ts'
 import { allServers, figuresOf } from './series.ts'
 import * as store from './store.ts'
 import { floor } from './times.ts'
 
-type Parts = Pick<Platform, 'db' | 'clock' | 'log'> & {
-  readonly servers: Pick<Servers, 'inUse'>
+/** What counts the servers. */
+export interface Counted {
+  readonly servers: {
+    /** Numbers of servers and compute units by what they are used for. */
+    readonly inUse: () => Promise<Readonly<Record<CapacitySeries, number | null>>>
+  }
 }
 
 /** Of several processes that count in a minute, the first one's numbers stay. */
-export function counting({ db, clock, log, servers }: Parts) {
+export function counting({
+  db,
+  clock,
+  log,
+  servers,
+}: Pick<Platform, 'db' | 'clock' | 'log'> & Counted) {
   let shutdown = new AbortController()
   let running: Promise<void> | undefined
 

@@ -13,12 +13,11 @@ import {
 } from '#contract/measurements/measurements.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Usage } from '#talos/client/usage.ts'
+import type { Db } from '../../db/db.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
-import type { Clusters } from '../clusters/api.ts'
-import type { Servers } from '../servers/api.ts'
 import type { Measurements } from './api.ts'
-import { counting } from './counting.ts'
+import { type Counted, counting } from './counting.ts'
 import { fold } from './folding.ts'
 import { figuresBetween, type Used } from './rates.ts'
 import { reading } from './reading.ts'
@@ -88,8 +87,12 @@ export function measurements(platform: Pick<Platform, 'db' | 'clock' | 'config'>
 
 export function measurementCalls(
   parts: Pick<Platform, 'db' | 'clock' | 'log'> & {
-    readonly servers: Pick<Servers, 'get' | 'inUse'>
-    readonly clusters: Pick<Clusters, 'find'>
+    readonly servers: Counted['servers'] & {
+      /** @throws Problem not_found */
+      readonly get: (id: string) => Promise<unknown>
+    }
+    /** `find`: undefined if the cluster doesn't exist. */
+    readonly clusters: { readonly find: (on: Db, id: string) => Promise<object | undefined> }
   },
 ): Domain {
   const { db, clock, servers, clusters } = parts

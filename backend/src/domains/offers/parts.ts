@@ -3,12 +3,12 @@ import { resourcesOf } from '#contract/marketplace/offers.ts'
 import type { Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { ClusterFacts, Clusters } from '../clusters/api.ts'
+import type { ClusterFacts, KnownClusters } from '../cluster-facts/api.ts'
 import type { Servers } from '../servers/api.ts'
 import * as store from './store.ts'
 
 export interface OfferParts extends Platform {
-  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch'>
+  readonly clusters: Pick<KnownClusters, 'find' | 'lock' | 'touch'>
   readonly servers: Pick<Servers, 'forPlan'>
   /** 32 secret bytes of this installation. */
   readonly installationKey: () => Promise<Uint8Array>

@@ -13,7 +13,7 @@ import {
 import { no } from '#contract/rule.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import type { ClusterFacts } from '../clusters/api.ts'
+import type { ClusterFacts } from '../cluster-facts/api.ts'
 import type { ServerAddress } from '../servers/api.ts'
 import type { PoolCluster } from './api.ts'
 import type { PoolParts } from './state.ts'

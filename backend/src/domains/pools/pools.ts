@@ -17,7 +17,7 @@ import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Domain } from '../../platform.ts'
-import type { ClusterFacts } from '../clusters/api.ts'
+import type { ClusterFacts } from '../cluster-facts/api.ts'
 import { poolQueue, type Pools } from './api.ts'
 import {
   type Around,

@@ -3,8 +3,9 @@ import { parseCidr } from '#contract/network/addresses.ts'
 import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
 import type { Db } from '../../db/db.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { Platform } from '../../platform.ts'
-import type { ClusterFacts, Clusters } from '../clusters/api.ts'
+import type { ClusterFacts, KnownClusters } from '../cluster-facts/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
@@ -13,7 +14,9 @@ import type { Use } from './look.ts'
 
 export interface PoolParts extends Platform {
   readonly operations: Operations
-  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'touch' | 'api'>
+  readonly clusters: Pick<KnownClusters, 'find' | 'lock' | 'touch'> & {
+    readonly api: (id: string) => Promise<Kubernetes>
+  }
   readonly servers: Pick<Servers, 'addresses'>
   readonly subnets: Pick<
     Subnets,

@@ -29,7 +29,7 @@ import { serve, Serialised, serveStream } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
 import { leases } from '../../talos-fleet/leases.ts'
-import type { Clusters } from '../clusters/api.ts'
+import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Also, ServerActs } from './api.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
@@ -237,9 +237,9 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
 function keptCredentials(clusters: CallParts['clusters'], clock: Platform['clock']) {
   const kept = new Map<
     string,
-    { until: number; credentials: ReturnType<Clusters['talosCredentials']> }
+    { until: number; credentials: ReturnType<KnownClusters['talosCredentials']> }
   >()
-  const of = (clusterId: string): ReturnType<Clusters['talosCredentials']> => {
+  const of = (clusterId: string): ReturnType<KnownClusters['talosCredentials']> => {
     const now = clock.now()
     const known = kept.get(clusterId)
     if (known && known.until > now) return known.credentials

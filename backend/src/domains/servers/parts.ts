@@ -1,5 +1,5 @@
 import type { Audit } from '../audit/api.ts'
-import type { Clusters } from '../clusters/api.ts'
+import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Measurements } from '../measurements/api.ts'
 import type { Operations } from '../operations/api.ts'
@@ -14,7 +14,7 @@ export interface CallParts extends FaceParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly audit: Pick<Audit, 'events'>
   readonly clusters: Pick<
-    Clusters,
+    KnownClusters,
     'talosCredentials' | 'controlPlaneAddresses' | 'forgetServer' | 'machines'
   >
 }

@@ -1,15 +1,20 @@
 /** Dependencies of the snapshots domain, its queues, and the function that begins a snapshot. */
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import type { Clusters } from '../clusters/api.ts'
+import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Stores } from '../stores/api.ts'
 import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
-  readonly clusters: Pick<Clusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd' | 'conditions'>
+  readonly clusters: Pick<KnownClusters, 'find' | 'lock' | 'idOf' | 'touch' | 'readEtcd'> & {
+    /** The clusters that are not being deleted. */
+    readonly conditions: (
+      on: Db,
+    ) => Promise<readonly { readonly id: string; readonly name: string }[]>
+  }
   readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'some' | 'known'>
 }
 

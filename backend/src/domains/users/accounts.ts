@@ -25,7 +25,6 @@ import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Domain, Platform } from '../../platform.ts'
-import type { Invitations } from '../invitations/api.ts'
 import {
   demandGoodPassword,
   hashOf,
@@ -34,7 +33,7 @@ import {
   type Sessions,
   sessionSource,
 } from '../sessions/api.ts'
-import type { Users } from './api.ts'
+import type { Access, Users } from './api.ts'
 import { endLinkFor, endLinksOf } from './links.ts'
 import { type Recovery, recovery } from './recovery.ts'
 import * as store from './store.ts'
@@ -53,7 +52,7 @@ const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at =
 interface AccountParts extends Pick<Platform, 'db' | 'clock' | 'record' | 'config'> {
   readonly sessions: Sessions
   readonly users: Users
-  readonly invitations: Pick<Invitations, 'endOf'>
+  readonly invitations: Access['invitations']
 }
 
 /** The calls on accounts. */

@@ -4,8 +4,6 @@ import type { Role } from '#contract/permissions.ts'
 import type { Person, userCreate } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { ApiTokens } from '../api-tokens/api.ts'
-import type { Invitations } from '../invitations/api.ts'
 import type { Sessions } from '../sessions/api.ts'
 
 export { refusingTaken } from './taken.ts'
@@ -31,9 +29,15 @@ export interface Identity {
 
 /** What ends with a user's rights. */
 export interface Access {
-  readonly invitations: Pick<Invitations, 'endOf'>
+  /** Withdraws the invitations of somebody who stops being an active administrator. */
+  readonly invitations: {
+    readonly endOf: (tx: Tx, caller: Caller, inviterId: string) => Promise<void>
+  }
   readonly sessions: Pick<Sessions, 'endAll'>
-  readonly apiTokens: Pick<ApiTokens, 'revokeAll'>
+  /** Revokes all tokens of a user, in every process after the commit. */
+  readonly apiTokens: {
+    readonly revokeAll: (tx: Tx, caller: Caller, userId: string) => Promise<void>
+  }
 }
 
 export interface Users {

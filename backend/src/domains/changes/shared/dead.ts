@@ -2,7 +2,7 @@
  * A step that waits says which component of a control plane is dead, with its last words: what the
  * step itself sees, such as a refused connection, is often only the consequence.
  */
-import { passKey } from '../talos-upgrade/passes.ts'
+import { passKey } from './passes.ts'
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import type { Step } from '#contract/operations.ts'
 import { controlPlanesNow, type ControlPlaneState, sentenceOf } from '../../control-planes/api.ts'

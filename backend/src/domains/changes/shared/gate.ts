@@ -42,7 +42,7 @@ import {
   viewOf,
   waitedMs,
 } from '../frame.ts'
-import { passIn } from '../talos-upgrade/passes.ts'
+import { passIn } from './passes.ts'
 import { takeBack } from './advice.ts'
 
 export const gateStep = 'control-plane'

@@ -4,7 +4,7 @@ import type { MemberRow } from '../../clusters/api.ts'
 import type { ChangeView, PlannedGroup } from '../frame.ts'
 import type { Looked } from './checks.ts'
 import { writesAhead } from './look.ts'
-import { passKey } from './passes.ts'
+import { passKey } from '../shared/passes.ts'
 
 type Titles = (typeof changeTable)['clusterUpgradeTalos']['steps']
 

@@ -6,7 +6,7 @@ import { Problem } from '#contract/errors.ts'
 import { installImage } from '../../clusters/api.ts'
 import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
 import { lookAt } from './look.ts'
-import { passIn } from './passes.ts'
+import { passIn } from '../shared/passes.ts'
 import * as store from './store.ts'
 
 /** Version and schematic that a server gets. */

@@ -25,7 +25,7 @@ import {
 } from './checks.ts'
 import { follow } from './follow.ts'
 import { groupOf, warningsOf } from './groups.ts'
-import { imageKey, passIn } from './passes.ts'
+import { imageKey, passIn } from '../shared/passes.ts'
 import { restart, upgradeCommand, writeStep } from './restart.ts'
 import { decideTargets } from './targets.ts'
 

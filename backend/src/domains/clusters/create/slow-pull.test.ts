@@ -5,7 +5,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
 import { onEachMinor } from '../testing/minors.ts'
 import { clusterWorld } from '../testing/world.ts'
-import { breakMs } from './etcd-order.ts'
+import { breakMs } from '../whole/etcd-order.ts'
 onEachMinor(async (minor) => {
   // Each Bootstrap call stops etcd and begins the pull of its image again, as Talos does.
   const world = await clusterWorld({ minor, servers: 3 })

@@ -1,7 +1,7 @@
 import { stageSaid } from '#contract/servers/server.ts'
 import { elapsedMs } from '../../../clock.ts'
 import type { Installation } from '#talos/client/installation.ts'
-import { pullText } from '../create/etcd-order.ts'
+import { pullText } from '../whole/etcd-order.ts'
 import { atTime, lasting, listed } from '../../../sentences.ts'
 import type { MemberRow } from '../store.ts'
 import { hasGivenUp } from '../../control-planes/api.ts'

@@ -9,7 +9,7 @@ import { readTrouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Change } from '../../../record.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
-import { withoutTokens } from '../../joining/api.ts'
+import { withoutTokens } from '../../../talos-fleet/without-tokens.ts'
 import { mostSends } from './acts.ts'
 import type { MemberRow } from '../store.ts'
 

@@ -14,7 +14,7 @@ import {
   touching,
   whyStay,
 } from '../../control-planes/api.ts'
-import { followRequests } from '../leave/leaving-alone.ts'
+import { followRequests } from './leaving-alone.ts'
 import { afterWipe } from '../plan.ts'
 import * as store from '../store.ts'
 import { idleMs, pollMs, running, waiting } from '../whole/cluster-run.ts'

@@ -8,7 +8,7 @@ import type { Tx } from '../../../db/db.ts'
 import type { Tables } from '../../../db/tables.gen.ts'
 import { system } from '../../../http/caller.ts'
 import { clusterQueue } from '../parts.ts'
-import { failAlone } from '../leave/leaving-alone.ts'
+import { failAlone } from './leaving-alone.ts'
 import * as store from '../store.ts'
 import {
   type ClusterTurn,

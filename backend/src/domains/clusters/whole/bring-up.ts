@@ -35,7 +35,7 @@ import {
   reportsMembers,
   seeEtcd,
   standingOf,
-} from '../create/etcd-order.ts'
+} from './etcd-order.ts'
 import * as store from '../store.ts'
 import { chooseForBootstrap } from './decide-cluster.ts'
 

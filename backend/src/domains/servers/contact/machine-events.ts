@@ -6,7 +6,7 @@ import { type ServerEvent, type Stage, stageSaid } from '#contract/servers/serve
 import type { TalosEvent } from '#talos/client/events.ts'
 import type * as z from 'zod/mini'
 import type { Platform } from '../../../platform.ts'
-import { withoutTokens } from '../../joining/api.ts'
+import { withoutTokens } from '../../../talos-fleet/without-tokens.ts'
 import * as store from './store-events.ts'
 
 type Event = z.output<typeof ServerEvent>

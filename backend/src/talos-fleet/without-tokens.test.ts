@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { streamWithoutTokens, withoutTokens } from './without-tokens.ts'
-import { processorMs } from '../../../../tools/testing/processor-time.ts'
+import { processorMs } from '../../../tools/testing/processor-time.ts'
 
 const token = `sy-join-${'aZ09_-'.repeat(4).slice(0, 21)}s`
 const read = async (pieces: Uint8Array[]) =>
