@@ -162,9 +162,14 @@ if (rooms.length > 0)
 // and a published Alertmanager must accept our requests.
 if (inFull && spawnSync('go', ['version']).status === 0) {
   suite('conformance with Go', node, ['conformance/run.ts', '--check'])
+  suite('types of Kubernetes', node, ['conformance/kubernetes.ts', '--check'])
   suite('S3 service', node, ['tools/published/s3.ts'])
   suite('Alertmanager', node, ['tools/published/alertmanager.ts'])
-} else if (inFull) skip('conformance with Go, S3 service, Alertmanager', 'apt-get install golang')
+} else if (inFull)
+  skip(
+    'conformance with Go, types of Kubernetes, S3 service, Alertmanager',
+    'apt-get install golang',
+  )
 
 // `promtool.long.test.ts` asks Prometheus's own program.
 if (inFull && spawnSync('promtool', ['--version']).status !== 0)

@@ -61,29 +61,6 @@ export const componentConfigRules: readonly RuntimeRule[] = [
     },
   },
   {
-    id: 'scheduler-version',
-    source:
-      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go: only v1 since 1.29 (CHANGELOG-1.29); cmd/kube-scheduler/app/options/configfile.go',
-    level: 'refuse',
-    *find({ main }) {
-      const at = ['cluster', 'scheduler', 'config']
-      const version = main.text(...at, 'apiVersion')
-      const kind = main.text(...at, 'kind')
-      if (version !== '' && version !== 'kubescheduler.config.k8s.io/v1')
-        yield {
-          document: main,
-          path: [...at, 'apiVersion'],
-          sentence: `The scheduler has no version ${quoted(version)} of its configuration, so it does not start: write kubescheduler.config.k8s.io/v1`,
-        }
-      if (kind !== '' && kind !== 'KubeSchedulerConfiguration')
-        yield {
-          document: main,
-          path: [...at, 'kind'],
-          sentence: `The kind ${quoted(kind)} is not KubeSchedulerConfiguration, so the scheduler does not start`,
-        }
-    },
-  },
-  {
     id: 'component-file',
     source:
       'Talos internal/app/machined/pkg/controllers/k8s/control_plane_static_pod.go: a static pod sees only its own folders and extraVolumes',

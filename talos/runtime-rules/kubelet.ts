@@ -1,191 +1,14 @@
 /** The kubelet's own configuration, its arguments and its mounts. */
 import { durationMs } from '../config/formats.ts'
 import { nearestOf } from '../config/nearest.ts'
-import { type Report, textOf } from '../config/report.ts'
-import type { TreeNode } from '../config/tree.ts'
+import type { Report } from '../config/report.ts'
 import { folderOf, placeOf } from './limits/folders.ts'
-import { isQuantity, lastOf, settingOf } from './limits/values.ts'
-import { type Hit, quoted, type RuntimeRule } from './rule.ts'
+import { lastOf, settingOf } from './limits/values.ts'
+import { quoted, type RuntimeRule } from './rule.ts'
 
 const words = (text: string): readonly string[] => text.split(/\s+/)
 const extraConfig = ['machine', 'kubelet', 'extraConfig'] as const
 const isDown = 'the kubelet does not start'
-
-/** What fields of the kubelet's configuration take. A dot leads into a mapping or a list of them. */
-interface Kind {
-  readonly what: string
-  readonly takes: (node: TreeNode) => boolean
-  readonly fields: readonly string[]
-}
-
-const isText = (node: TreeNode): boolean => node.is === 'scalar' && typeof node.value === 'string'
-const isFlag = (node: TreeNode): boolean => node.is === 'scalar' && typeof node.value === 'boolean'
-const isWhole = (node: TreeNode): boolean =>
-  node.is === 'scalar' && (typeof node.value === 'bigint' || Number.isInteger(node.value))
-const isNull = (node: TreeNode): boolean => node.is === 'scalar' && node.value === null
-const allOf = (node: TreeNode, is: (one: TreeNode) => boolean): boolean =>
-  node.is === 'map'
-    ? [...node.entries.values()].every(({ value }) => is(value))
-    : node.is === 'list' && node.items.every(is)
-
-/**
- * Fields of `KubeletConfiguration` (Kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go`
- * at v0.36.3, which Talos 1.13 uses; v0.35.4 of Talos 1.12 lacks memoryReservationPolicy and
- * tlsCurvePreferences; defaultPodSysctls came after 1.36), and those in their mappings
- * (`component-base` `logs/api/v1/types.go` and `tracing/api/v1/types.go`, `api/core/v1`, Taint).
- */
-const kinds: readonly Kind[] = [
-  {
-    what: 'true or false',
-    takes: isFlag,
-    fields: words(
-      `cgroupsPerQOS cpuCFSQuota enableControllerAttachDetach enableDebugFlagsHandler
-      enableDebuggingHandlers enableProfilingHandler enableServer enableSystemLogHandler
-      enableSystemLogQuery failCgroupV1 failSwapOn localStorageCapacityIsolation
-      makeIPTablesUtilChains mergeDefaultEvictionSettings registerNode seccompDefault
-      serializeImagePulls singleProcessOOMKill enableContentionProfiling kernelMemcgNotification
-      protectKernelDefaults rotateCertificates runOnce serverTLSBootstrap
-      authentication.anonymous.enabled authentication.webhook.enabled
-      logging.options.json.splitStream logging.options.text.splitStream`,
-    ),
-  },
-  {
-    what: 'a text',
-    takes: isText,
-    fields: words(
-      `address cgroupDriver cgroupRoot clusterDomain containerLogMaxSize containerRuntimeEndpoint
-      contentType cpuManagerPolicy hairpinMode healthzBindAddress imageServiceEndpoint
-      kubeReservedCgroup kubeletCgroups memoryManagerPolicy podCIDR podLogsDir providerID
-      reservedSystemCPUs showHiddenMetricsForVersion staticPodPath staticPodURL systemCgroups
-      systemReservedCgroup tlsCertFile tlsMinVersion tlsPrivateKeyFile topologyManagerPolicy
-      topologyManagerScope volumePluginDir imagePullCredentialsVerificationPolicy resolvConf
-      configMapAndSecretChangeDetectionStrategy memoryReservationPolicy
-      authentication.x509.clientCAFile authorization.mode logging.format logging.vmodule.filePattern
-      memorySwap.swapBehavior registerWithTaints.effect registerWithTaints.key
-      registerWithTaints.timeAdded registerWithTaints.value tracing.endpoint`,
-    ),
-  },
-  {
-    what: 'a time span such as 30s',
-    takes: (node) => isText(node) && durationMs(textOf(node)) !== undefined,
-    fields: words(
-      `cpuManagerReconcilePeriod evictionPressureTransitionPeriod fileCheckFrequency
-      httpCheckFrequency imageMaximumGCAge imageMinimumGCAge nodeStatusReportFrequency
-      nodeStatusUpdateFrequency runtimeRequestTimeout shutdownGracePeriod
-      shutdownGracePeriodCriticalPods streamingConnectionIdleTimeout syncFrequency
-      volumeStatsAggPeriod containerLogMonitorInterval cpuCFSQuotaPeriod
-      authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL
-      authorization.webhook.cacheUnauthorizedTTL crashLoopBackOff.maxContainerRestartPeriod`,
-    ),
-  },
-  {
-    what: 'a whole number',
-    takes: isWhole,
-    fields: words(
-      `eventBurst evictionMaxPodGracePeriod kubeAPIBurst maxPods nodeLeaseDurationSeconds podsPerCore
-      port readOnlyPort registryBurst containerLogMaxFiles containerLogMaxWorkers eventRecordQPS
-      healthzPort imageGCHighThresholdPercent imageGCLowThresholdPercent iptablesDropBit
-      iptablesMasqueradeBit kubeAPIQPS maxParallelImagePulls nodeStatusMaxImages oomScoreAdj
-      registryPullQPS podPidsLimit maxOpenFiles logging.verbosity logging.vmodule.verbosity
-      reservedMemory.numaNode shutdownGracePeriodByPodPriority.priority
-      shutdownGracePeriodByPodPriority.shutdownGracePeriodSeconds tracing.samplingRatePerMillion
-      userNamespaces.idsPerPod`,
-    ),
-  },
-  {
-    what: 'a list of texts',
-    takes: (node) => node.is === 'list' && allOf(node, isText),
-    fields: words(
-      `allowedUnsafeSysctls clusterDNS enforceNodeAllocatable preloadedImagesVerificationAllowlist
-      tlsCipherSuites`,
-    ),
-  },
-  {
-    what: 'a list of whole numbers',
-    takes: (node) => node.is === 'list' && allOf(node, isWhole),
-    fields: ['tlsCurvePreferences'],
-  },
-  {
-    what: 'a mapping of names to texts in quotes, such as cpu: "1"',
-    takes: (node) => node.is === 'map' && allOf(node, isText),
-    fields: words(
-      `cpuManagerPolicyOptions defaultPodSysctls evictionHard evictionMinimumReclaim evictionSoft
-      evictionSoftGracePeriod kubeReserved qosReserved systemReserved topologyManagerPolicyOptions`,
-    ),
-  },
-  {
-    what: 'a mapping of names to true or false',
-    takes: (node) => node.is === 'map' && allOf(node, isFlag),
-    fields: ['featureGates'],
-  },
-  {
-    what: 'a number',
-    takes: (node) => isWhole(node) || (node.is === 'scalar' && typeof node.value === 'number'),
-    fields: ['memoryThrottlingFactor'],
-  },
-  {
-    what: 'a mapping',
-    takes: (node) => node.is === 'map',
-    fields: words(
-      `authentication authentication.anonymous authentication.webhook authentication.x509
-      authorization authorization.webhook crashLoopBackOff logging logging.options
-      logging.options.json logging.options.text memorySwap reservedMemory.limits staticPodURLHeader
-      tracing userNamespaces`,
-    ),
-  },
-  {
-    what: 'a list of mappings',
-    takes: (node) => node.is === 'list' && node.items.every((item) => item.is === 'map'),
-    fields: words(
-      'logging.vmodule registerWithTaints reservedMemory shutdownGracePeriodByPodPriority',
-    ),
-  },
-  {
-    what: 'a time span such as 5s, or a number of nanoseconds',
-    takes: (node) => isWhole(node) || (isText(node) && durationMs(textOf(node)) !== undefined),
-    fields: ['logging.flushFrequency'],
-  },
-  {
-    what: 'an amount such as 64Mi',
-    takes: (node) => isWhole(node) || (isText(node) && isQuantity(textOf(node))),
-    fields: ['logging.options.json.infoBufferSize', 'logging.options.text.infoBufferSize'],
-  },
-]
-const kindOf = new Map(kinds.flatMap((kind) => kind.fields.map((field) => [field, kind] as const)))
-const parentOf = (field: string): string => field.split('.').slice(0, -1).join('.')
-/** The names of the fields of each mapping, by its field; the empty one is the configuration. */
-const namesIn = Map.groupBy(kindOf.keys(), parentOf)
-
-/** What is wrong with the fields of a mapping and of those in it. */
-function* fieldProblems(main: Report, at: readonly string[], parent: string): Generator<Hit> {
-  for (const { path, key, node } of main.entries(...at)) {
-    const field = parent === '' ? key : `${parent}.${key}`
-    const kind = kindOf.get(field)
-    if (ofTalos.has(field) || isNull(node)) continue
-    if (kind === undefined || parentOf(field) !== parent) {
-      const near = nearestOf(
-        key,
-        namesIn.get(parent)!.map((one) => one.split('.').at(-1)!),
-      )
-      yield {
-        document: main,
-        path,
-        sentence: `The kubelet’s configuration has no field ${field}, and with an unknown one it does not start${near === null ? '' : `. Did you mean ${near}?`}`,
-      }
-    } else if (!kind.takes(node))
-      yield {
-        document: main,
-        path,
-        sentence: `The kubelet’s field ${field} must be ${kind.what}; otherwise ${isDown}`,
-      }
-    else if (namesIn.has(field)) {
-      yield* fieldProblems(main, path, field)
-      for (const item of main.items(...path)) yield* fieldProblems(main, item.path, field)
-    }
-  }
-}
-/** Set by Talos; its validator refuses them (`pkg/machinery/kubelet`, ProtectedConfigurationFields). */
-const ofTalos = new Set(['apiVersion', 'kind'])
 
 /** Values that the kubelet knows. An empty one stands for the default. */
 const choices: ReadonlyMap<string, readonly string[]> = new Map([
@@ -250,15 +73,6 @@ const mountsOf = (main: Report) =>
   })
 
 export const kubeletRules: readonly RuntimeRule[] = [
-  {
-    id: 'kubelet-field',
-    source:
-      'Talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go, prepareExtraConfig: FromUnstructuredWithValidation refuses unknown fields and other types, also in mappings',
-    level: 'refuse',
-    *find({ main }) {
-      yield* fieldProblems(main, extraConfig, '')
-    },
-  },
   {
     id: 'kubelet-value',
     source:

@@ -72,12 +72,12 @@ describe('rules that apply when running', () => {
     const body =
       'cluster: {apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: None}], rule: []}, extraVolumes: [{hostPath: /data}], admissionControl: [{name: EventRateLimit}]}, scheduler: {config: {profile: []}}, etcd: {advertisedSubnets: ["!10.0.0.0/8"], extraArgs: {listen-metrics-urls: "http://0.0.0.0:2379", data-dir: /x}}}'
     expect(find(body).map(({ rule }) => rule)).toEqual([
+      'kubernetes-config',
+      'kubernetes-config',
       'component-argument',
       'volume-of-pod',
       'etcd-metrics-port',
       'admission-not-enabled',
-      'audit-policy-field',
-      'scheduler-field',
       'subnets-only-excluded',
     ])
     expect(find(body, 'worker')).toEqual([])
@@ -116,10 +116,10 @@ describe('rules that apply when running', () => {
       find(
         `cluster: {scheduler: {image: "registry.k8s.io/kube-scheduler:${tag}", config: {profiles: [{plugins: {${point}: {}}}]}}}`,
       )
-        .filter(({ rule }) => rule === 'scheduler-field')
+        .filter(({ rule }) => rule === 'kubernetes-config')
         .map(({ message }) => message)
     expect(found('v1.35.8', 'placementScore')).toEqual([
-      'The framework of the scheduler has placementScore since Kubernetes 1.36, and the scheduler of 1.35 does not start with it',
+      'The scheduler’s configuration has no field profiles.plugins.placementScore, and with an unknown one the scheduler does not start. Kubernetes has it since 1.36',
     ])
     expect(found('v1.37.2', 'podGroupPostFilter')).toEqual([])
     expect(found('latest', 'podGroupPostFilter')).toEqual([])

@@ -17,6 +17,8 @@ import { documentRules } from './documents.ts'
 import { fileRules } from './files.ts'
 import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
+import { authenticationRules } from './kubernetes/authentication.ts'
+import { kubernetesConfigRules } from './kubernetes/configs.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { accessLimitRules } from './limits/access.ts'
 import { bondRules } from './limits/bonds.ts'
@@ -58,6 +60,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...mountRules,
   ...registryRules,
   ...kubernetesRules,
+  ...kubernetesConfigRules,
+  ...authenticationRules,
   ...ownArgumentRules,
   ...componentRules,
   ...componentValueRules,

@@ -1,8 +1,8 @@
 /** Policies and configurations of the API server and the scheduler that are left out or refused. */
 import { nearestOf } from '../../config/nearest.ts'
 import type { Report } from '../../config/report.ts'
-import { clusterMinor, minorOf, plugins } from '../component-names.ts'
-import { type Configuration, type Hit, quoted, type RuntimeRule } from '../rule.ts'
+import { plugins } from '../component-names.ts'
+import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 const apiServer = ['cluster', 'apiServer'] as const
@@ -25,52 +25,7 @@ const enabledPlugins = (main: Report): string[] => {
     .map((text) => text.trim())
 }
 
-/** Fields of `audit.k8s.io/v1` (`staging/src/k8s.io/apiserver/pkg/apis/audit/v1/types.go`). */
-const policyFields = words('apiVersion kind metadata rules omitStages omitManagedFields')
-const ruleFields = words(
-  `level users userGroups verbs resources namespaces nonResourceURLs omitStages omitManagedFields`,
-)
-const resourceFields = words('group resources resourceNames')
 const stages = words('RequestReceived ResponseStarted ResponseComplete Panic')
-
-/**
- * Fields of `kubescheduler.config.k8s.io/v1` (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`
- * up to v1.37.0).
- */
-const schedulerFields = words(
-  `apiVersion kind parallelism leaderElection clientConnection enableProfiling
-  enableContentionProfiling percentageOfNodesToScore podInitialBackoffSeconds
-  podMaxBackoffSeconds profiles extenders delayCacheUntilActive`,
-)
-const profileFields = words('schedulerName percentageOfNodesToScore plugins pluginConfig')
-const pluginPoints = words(
-  `preEnqueue queueSort preFilter filter postFilter preScore score reserve permit preBind bind
-  postBind multiPoint placementGenerate placementScore podGroupPostFilter`,
-)
-/** The minors of Kubernetes that brought points which the oldest supported one, 1.30, lacks. */
-const pointsSince: Readonly<Record<string, number>> = {
-  placementGenerate: 36,
-  placementScore: 36,
-  podGroupPostFilter: 37,
-}
-
-/** Fields at a path that are not known. */
-function* unknownFields(
-  main: Report,
-  path: readonly string[],
-  known: readonly string[],
-  [what, so]: readonly [what: string, so: string],
-): Generator<Hit> {
-  for (const { path: where, key } of main.entries(...path)) {
-    if (known.includes(key)) continue
-    const near = nearestOf(key, known)
-    yield {
-      document: main,
-      path: where,
-      sentence: `${what} has no field ${key}, and ${so} with an unknown one${near === null ? '' : `. Did you mean ${near}?`}`,
-    }
-  }
-}
 
 const notStarted = 'the API server does not start'
 
@@ -125,23 +80,6 @@ function* profileProblems(main: Report): Generator<Hit> {
   }
 }
 
-/** Points of plugins that the scheduler's version doesn't have yet. */
-function* newerPoints(config: Configuration, path: readonly string[]): Generator<Hit> {
-  const { main, kubernetesVersion } = config
-  const minor =
-    minorOf(config, ['cluster', 'scheduler', 'image']) ?? clusterMinor(kubernetesVersion)
-  if (minor === null) return
-  for (const { path: where, key } of main.entries(...path)) {
-    const since = Object.hasOwn(pointsSince, key) ? pointsSince[key]! : 0
-    if (since > minor)
-      yield {
-        document: main,
-        path: where,
-        sentence: `The framework of the scheduler has ${key} since Kubernetes 1.${since}, and the scheduler of 1.${minor} does not start with it`,
-      }
-  }
-}
-
 export const policyLimitRules: readonly RuntimeRule[] = [
   {
     id: 'admission-not-enabled',
@@ -165,24 +103,14 @@ export const policyLimitRules: readonly RuntimeRule[] = [
     },
   },
   {
-    id: 'audit-policy-field',
+    id: 'audit-policy-value',
     source:
-      'Talos internal/app/machined/pkg/controllers/k8s/render_config_static_pods.go: FromUnstructuredWithValidation refuses unknown fields, and no file of the static pods is written; Kubernetes staging/src/k8s.io/apiserver/pkg/apis/audit/validation/validation.go',
+      'Kubernetes staging/src/k8s.io/apiserver/pkg/apis/audit/validation/validation.go, ValidatePolicy',
     level: 'refuse',
     *find({ main, isWorker }) {
       if (isWorker) return
-      const what = ['The audit policy', notStarted] as const
-      yield* unknownFields(main, policy, policyFields, what)
       const rules = main.items(...policy, 'rules')
-      for (const { path } of rules) {
-        yield* unknownFields(main, path, ruleFields, ['A rule of the audit policy', notStarted])
-        for (const { path: group } of main.items(...path, 'resources'))
-          yield* unknownFields(main, group, resourceFields, [
-            'A resource of the audit policy',
-            notStarted,
-          ])
-        yield* ruleProblems(main, path)
-      }
+      for (const { path } of rules) yield* ruleProblems(main, path)
       for (const path of [policy, ...rules.map((rule) => rule.path)])
         for (const { path: where, text } of main.texts(...path, 'omitStages'))
           if (!stages.includes(text))
@@ -194,23 +122,12 @@ export const policyLimitRules: readonly RuntimeRule[] = [
     },
   },
   {
-    id: 'scheduler-field',
+    id: 'scheduler-value',
     source:
-      'Kubernetes pkg/scheduler/apis/config/scheme/scheme.go (EnableStrict: unknown fields are refused, also those of later versions: siderolabs/talos#13350) and validation/validation.go',
+      'Kubernetes pkg/scheduler/apis/config/validation/validation.go, ValidateKubeSchedulerConfiguration',
     level: 'refuse',
-    *find(config) {
-      const { main, isWorker } = config
+    *find({ main, isWorker }) {
       if (isWorker) return
-      const stops = 'it does not start'
-      yield* unknownFields(main, scheduler, schedulerFields, ['The scheduler', stops])
-      for (const { path } of main.items(...scheduler, 'profiles')) {
-        yield* unknownFields(main, path, profileFields, ['A profile of the scheduler', stops])
-        yield* unknownFields(main, [...path, 'plugins'], pluginPoints, [
-          'The framework of the scheduler',
-          stops,
-        ])
-        yield* newerPoints(config, [...path, 'plugins'])
-      }
       yield* profileProblems(main)
       for (const [field, least, most] of [
         ['parallelism', 1, Infinity],

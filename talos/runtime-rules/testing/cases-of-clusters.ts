@@ -179,11 +179,8 @@ export const casesOfClusters: Cases = {
       apiServer(plugin('ValidatingAdmissionWebhook')),
     ],
   },
-  'audit-policy-field': {
+  'audit-policy-value': {
     bad: [
-      audit('{level: Metadata}', 'omitStage: [RequestReceived]'),
-      audit('{level: Metadata, verb: [get]}'),
-      audit('{level: None, resources: [{group: "", resource: [events]}]}'),
       audit('{level: None, omitStages: [Received]}'),
       audit('{level: None, nonResourceURLs: [healthz]}'),
       audit('{level: None, nonResourceURLs: ["/api*/x"]}'),
@@ -197,18 +194,12 @@ export const casesOfClusters: Cases = {
       ),
     ],
   },
-  'scheduler-field': {
+  'scheduler-value': {
     bad: [
-      'profile: []',
-      'profiles: [{schedulerName: a, pluginConfigs: []}]',
-      'profiles: [{schedulerName: a, plugins: {filters: {}}}]',
       'profiles: [{schedulerName: a}, {schedulerName: a}]',
       'profiles: [{schedulerName: a}, {plugins: {}}]',
       'percentageOfNodesToScore: 101',
       'parallelism: 0',
-      'profiles: [{schedulerName: a, plugins: {podGroupPostFilter: {}}}]',
-      'profiles: [{schedulerName: a, plugins: {placementFeasible: {}}}]',
-      'percentageOfPlacementsToScore: 50',
     ].map(scheduler),
     good: [
       'profiles: [{schedulerName: default-scheduler, plugins: {score: {disabled: [{name: "*"}]}, multiPoint: {}}, pluginConfig: [{name: NodeResourcesFit, args: {}}]}]',

@@ -7,7 +7,6 @@ const audit = (rules: string): string =>
   cluster(
     `apiServer: {auditPolicy: {apiVersion: audit.k8s.io/v1, kind: Policy, rules: [${rules}]}}`,
   )
-const scheduler = (text: string): string => cluster(`scheduler: {config: {${text}}}`)
 const allocatable = (text: string): string => kubelet(`extraConfig: {${text}}`)
 const pods = (...texts: readonly string[]): string => `machine: {pods: [${texts.join(', ')}]}`
 const pod = (metadata: string): string => `{apiVersion: v1, kind: Pod, metadata: {${metadata}}}`
@@ -30,17 +29,6 @@ export const casesOfConfigs: Cases = {
   'audit-level': {
     bad: ['{level: All}', '{level: metadata}', '{level: None}, {verbs: [get]}'].map(audit),
     good: ['{level: Metadata}, {level: RequestResponse}'].map(audit),
-  },
-  'scheduler-version': {
-    bad: [
-      'apiVersion: kubescheduler.config.k8s.io/v1beta2, kind: KubeSchedulerConfiguration',
-      'apiVersion: kubescheduler.config.k8s.io/v1beta3',
-      'apiVersion: kubescheduler.config.k8s.io/v1, kind: Policy',
-    ].map(scheduler),
-    good: [
-      'apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration',
-      'profiles: [{schedulerName: default-scheduler}]',
-    ].map(scheduler),
   },
   'component-file': {
     bad: [

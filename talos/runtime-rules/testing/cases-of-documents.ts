@@ -21,7 +21,56 @@ const authentication = document('KubeAuthenticationConfig', 'configuration: {jwt
 const install = (provisioning: string): string =>
   document('UnattendedInstallConfig', `installer: {image: a/b:v1}\nprovisioning: ${provisioning}`)
 
+const jwt = (
+  issuer: string,
+  more = 'claimMappings: {username: {claim: email, prefix: ""}}',
+): string =>
+  document('KubeAuthenticationConfig', `configuration: {jwt: [{issuer: {${issuer}}, ${more}}]}`)
+const issuer = 'url: "https://id.example.org", audiences: [k8s]'
+
 export const casesOfDocuments: Cases = {
+  authentication: {
+    bad: [
+      jwt('url: "http://id.example.org", audiences: [k8s]'),
+      jwt('url: "https://a:b@id.example.org", audiences: [k8s]'),
+      jwt('url: "https://id.example.org?a=b", audiences: [k8s]'),
+      jwt('audiences: [k8s]'),
+      jwt('url: "https://id.example.org"'),
+      jwt('url: "https://id.example.org", audiences: [a, b]'),
+      jwt('url: "https://id.example.org", audiences: [a, a], audienceMatchPolicy: MatchAny'),
+      jwt(`${issuer}, discoveryURL: "https://id.example.org/"`),
+      jwt(`${issuer}, certificateAuthority: none`),
+      jwt(issuer, 'claimMappings: {username: {claim: email}}'),
+      jwt(issuer, 'claimMappings: {username: {claim: email, expression: claims.email}}'),
+      jwt(issuer, 'claimMappings: {}'),
+      jwt(issuer, 'claimMappings: {username: {expression: claims.sub, prefix: a}}'),
+      jwt(issuer, 'claimMappings: {username: {claim: sub, prefix: ""}, groups: {claim: groups}}'),
+      jwt(
+        issuer,
+        'claimMappings: {username: {claim: sub, prefix: ""}, extra: [{key: team, valueExpression: claims.team}]}',
+      ),
+      jwt(
+        issuer,
+        'claimMappings: {username: {claim: sub, prefix: ""}}, claimValidationRules: [{claim: hd, message: no}]',
+      ),
+      document(
+        'KubeAuthenticationConfig',
+        'configuration: {anonymous: {conditions: [{path: /livez}]}}',
+      ),
+    ],
+    good: [
+      jwt(issuer),
+      jwt('url: "https://id.example.org", audiences: [a, b], audienceMatchPolicy: MatchAny'),
+      jwt(
+        issuer,
+        'claimMappings: {username: {expression: claims.sub}, groups: {claim: groups, prefix: "oidc:"}, extra: [{key: example.org/team, valueExpression: claims.team}]}, claimValidationRules: [{expression: "claims.hd == \'a\'", message: no}], userValidationRules: [{expression: "true"}]',
+      ),
+      document(
+        'KubeAuthenticationConfig',
+        'configuration: {anonymous: {enabled: true, conditions: [{path: /livez}]}}',
+      ),
+    ],
+  },
   'both-forms': {
     bad: [
       both('machine: {sysctls: {a.b: "1"}}', 'SysctlConfig', 'params: {a.b: "2"}'),

@@ -16,37 +16,6 @@ const mounted = (source: string): string =>
   kubelet(`extraMounts: [{destination: /x, type: bind, source: ${source}, options: [bind]}]`)
 
 export const casesOfValues: Cases = {
-  'kubelet-field': {
-    bad: [
-      'maxPods: "250"',
-      'maxPod: 250',
-      'featureGates: {GracefulNodeShutdown: "true"}',
-      'shutdownGracePeriod: 60',
-      'kubeReserved: {cpu: 1}',
-      'evictionHard: {memory.available: 5}',
-      'serializeImagePulls: "false"',
-      'allowedUnsafeSysctls: net.core.somaxconn',
-      'MaxPods: 250',
-      'logging: {formatt: json}',
-      'logging: {options: {json: {infoBufferSize: large}}}',
-      'memorySwap: {behavior: LimitedSwap}',
-      'crashLoopBackOff: {maxContainerRestartPeriod: 60}',
-      'tracing: {endpoint: a.example.org, samplingRate: 100}',
-      'userNamespaces: {idsPerPod: "65536"}',
-      'registerWithTaints: [{key: dedicated, Value: storage, effect: NoSchedule}]',
-      'reservedMemory: [{numaNode: "0", limits: {memory: 612Mi}}]',
-      'logging.format: json',
-    ].map(kubeletConfig),
-    good: [
-      'maxPods: 250, featureGates: {A: true}, shutdownGracePeriod: 60s, kubeReserved: {cpu: "1"}',
-      'evictionHard: {memory.available: 5%}, failSwapOn: false, memorySwap: {swapBehavior: LimitedSwap}',
-      'imageMaximumGCAge: 168h, serverTLSBootstrap: true, clusterDNS: [10.96.0.10]',
-      'logging: {format: json, flushFrequency: 5000000000, verbosity: 2, vmodule: [{filePattern: a, verbosity: 3}], options: {json: {infoBufferSize: "0"}}}',
-      'crashLoopBackOff: {maxContainerRestartPeriod: 60s}, userNamespaces: {idsPerPod: 131072}',
-      'tracing: {endpoint: "a.example.org:4317", samplingRatePerMillion: 100}, memorySwap: null',
-      'reservedMemory: [{numaNode: 0, limits: {memory: 612Mi}}], staticPodURLHeader: {a: [b]}',
-    ].map(kubeletConfig),
-  },
   'kubelet-value': {
     bad: [
       'shutdownGracePeriod: 30s, shutdownGracePeriodCriticalPods: 60s',

@@ -3,6 +3,7 @@ import type { Cases } from './case.ts'
 import { casesOfClusters } from './cases-of-clusters.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
+import { casesOfKubernetesConfigs } from './cases-of-kubernetes-configs.ts'
 import { casesOfLimits } from './cases-of-limits.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfNetworkLimits } from './cases-of-network-limits.ts'
@@ -15,6 +16,7 @@ export const cases: Cases = {
   ...casesOfClusters,
   ...casesOfConfigs,
   ...casesOfFlags,
+  ...casesOfKubernetesConfigs,
   ...casesOfLimits,
   ...casesOfNames,
   ...casesOfNetworkLimits,
