@@ -23,7 +23,7 @@ const mostLines = 150
 /** So many functions have more than 100 lines. The number only falls; the aim is 40. */
 const mostOver100 = 181
 /** So many times a type is taken from what a function returns. The number only falls; the aim is 40. */
-const mostReturnTypes = 206
+const mostReturnTypes = 194
 
 const isTest = (file: string): boolean =>
   /\.(?:test|e2e)\.tsx?$|\/testing(?:\/|\.ts$)|\/gen\//.test(file)

@@ -25,6 +25,7 @@ import { lasting } from '../../sentences.ts'
 import { argumentsOf } from './arguments.ts'
 import { holdServers } from './changing.ts'
 import {
+  type ChangeKind,
   type ChangeTurn,
   HasLeft,
   patienceMs,
@@ -89,7 +90,7 @@ async function end(
 
 /** The step that waits for a control plane. Its key ends with the prefix of the step before it. */
 const gateOf =
-  ({ goesOnAfter = [] }: ReturnType<typeof kindOf>) =>
+  ({ goesOnAfter = [] }: Pick<ChangeKind<ClusterChange>, 'goesOnAfter'>) =>
   (turn: Turn, at: StepAt): Promise<StepResult> =>
     controlPlaneWell(turn, at, !goesOnAfter.some((prefix) => at.key.endsWith(`/${prefix}`)))
 

@@ -98,11 +98,22 @@ export async function putUnlessKept(
 
 const mostTokens = 1_000
 
+/** What a cluster has in the places of Steelyard's objects; null: nothing. */
+export interface Existing {
+  readonly key: unknown
+  readonly binding: unknown
+  /** Ids of the bootstrap tokens, in order. */
+  readonly tokens: string[]
+}
+
 /**
  * The objects in a cluster that Steelyard would otherwise write, null where there is none, and the
  * ids of its bootstrap tokens. @throws KubernetesError
  */
-export async function readExisting(api: Pick<Kubernetes, 'get' | 'list'>, signal: AbortSignal) {
+export async function readExisting(
+  api: Pick<Kubernetes, 'get' | 'list'>,
+  signal: AbortSignal,
+): Promise<Existing> {
   const idOf = (secret: unknown): string | undefined =>
     /^bootstrap-token-([a-z0-9]{6})$/.exec(textAt(secret, 'metadata', 'name'))?.[1]
   const options = {
@@ -117,4 +128,3 @@ export async function readExisting(api: Pick<Kubernetes, 'get' | 'list'>, signal
   ])
   return { key, binding, tokens: (tokens ?? []).toSorted() }
 }
-export type Existing = Awaited<ReturnType<typeof readExisting>>

@@ -1,6 +1,6 @@
 /** Reads how the control planes of a cluster are: from their machines, and from Kubernetes. */
 import { Problem } from '#contract/errors.ts'
-import { messageOf, type TalosClient } from '#talos/client/client.ts'
+import { messageOf, type Service, type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
@@ -44,6 +44,12 @@ type OfMachine = Pick<Sighting, 'stage' | 'services' | 'etcd' | 'etcdFailed' | '
   readonly pods: Readonly<Record<StaticPodName, Omit<PodSeen, 'mirror'>>>
 }
 
+/** What Kubernetes says of a control plane. */
+type OfKubernetes = Pick<Sighting, 'node' | 'reportedAtMs' | 'kubernetesFailed' | 'unready'> & {
+  /** The mirror pods that Kubernetes has, by static pod. */
+  readonly mirrors: ReadonlyMap<StaticPodName, unknown>
+}
+
 interface Settings {
   readonly id: string
   readonly version: string
@@ -60,9 +66,7 @@ export const settingsOf = <S extends Pick<Settings, 'id'>>(
 ): S | undefined =>
   all.filter(({ id }) => id.endsWith(pod)).toSorted((a, b) => b.id.length - a.id.length)[0]
 
-type Services = Awaited<ReturnType<TalosClient['services']>>
-
-function serviceOf(services: Services, id: string): ServiceSeen | undefined {
+function serviceOf(services: readonly Service[], id: string): ServiceSeen | undefined {
   const found = services.find((s) => s.id === id)
   return found && { state: found.state, healthy: found.healthy, message: messageOf(found) }
 }
@@ -70,7 +74,7 @@ function serviceOf(services: Services, id: string): ServiceSeen | undefined {
 /** The later one of the last change of the configuration and the last start of the kubelet, in ms. */
 function changedAt(
   config: { readonly updatedAt: Date | undefined } | undefined,
-  services: Services,
+  services: readonly Service[],
 ) {
   const kubeletAt = services.find((s) => s.id === 'kubelet')?.startedAt
   const times = [config?.updatedAt, kubeletAt].flatMap((at) => at?.getTime() ?? [])
@@ -149,7 +153,7 @@ async function readKubernetes(
   target: { name: string; address: string },
   nodes: Promise<readonly KubernetesNode[]>,
   { signal, withinMs }: { readonly signal: AbortSignal; readonly withinMs: number },
-) {
+): Promise<OfKubernetes> {
   const { name } = target
   const unready = within(signal, withinMs, (limit) => api.readyz(target, limit)).then(
     () => null,
@@ -205,7 +209,7 @@ async function sightingOf(
   { parts, state, signal }: ClusterView,
   m: Member,
   { silence }: Pick<ServerFacts, 'silence'>,
-  ofKubernetes: ReturnType<typeof readKubernetes>,
+  ofKubernetes: Promise<OfKubernetes>,
   withinMs: number,
 ): Promise<Sighting> {
   let silent: string | null = null

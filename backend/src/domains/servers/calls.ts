@@ -22,6 +22,7 @@ import {
 } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { talosconfig } from '#talos/access/access.ts'
+import type { Credentials } from '#talos/pki/certificates.ts'
 import { isDatabaseAway } from '../../causes/causes.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -29,7 +30,6 @@ import { serve, Serialised, serveStream } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
 import { leases } from '../../talos-fleet/leases.ts'
-import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Also, ServerActs } from './api.ts'
 import { changing, datacenterOf, demand, shown } from './changing.ts'
 import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
@@ -235,11 +235,8 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
 }
 
 function keptCredentials(clusters: CallParts['clusters'], clock: Platform['clock']) {
-  const kept = new Map<
-    string,
-    { until: number; credentials: ReturnType<KnownClusters['talosCredentials']> }
-  >()
-  const of = (clusterId: string): ReturnType<KnownClusters['talosCredentials']> => {
+  const kept = new Map<string, { until: number; credentials: Promise<Credentials | null> }>()
+  const of = (clusterId: string): Promise<Credentials | null> => {
     const now = clock.now()
     const known = kept.get(clusterId)
     if (known && known.until > now) return known.credentials

@@ -10,6 +10,7 @@ import type { ServerLoss } from '#contract/servers/losses.ts'
 import { counted } from '#contract/words.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
+import type { AgreedDisks } from '../../../db/columns.ts'
 import { system } from '../../../http/caller.ts'
 import {
   agreedOf,
@@ -51,7 +52,7 @@ async function rejoin(
 ): Promise<StepResult> {
   const { parts, job, state, change, operation } = turn
   const role = roleOf(change, m.node_id)!
-  let agreed: ReturnType<typeof agreedOf>
+  let agreed: AgreedDisks
   try {
     const connection = await parts.servers.connection(m.node_id)
     const disks = await connection.maintenance((client) => readDisks(client), {

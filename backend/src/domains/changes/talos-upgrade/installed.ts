@@ -1,6 +1,7 @@
 /** The current extensions and kernel arguments of a cluster's servers. */
 import { Problem } from '#contract/errors.ts'
 import type { ServerExtensions } from '#contract/clusters/extensions.ts'
+import type { Schematic } from '#talos/schematic/schematic.ts'
 import { chosenIn } from '../../images/api.ts'
 import type { ChangeView } from '../frame.ts'
 import { lookAtAll } from './checks.ts'
@@ -12,7 +13,7 @@ import { lookAtAll } from './checks.ts'
 export async function installedOn(view: ChangeView): Promise<{ items: ServerExtensions[] }> {
   const { installers } = view.parts
   const looked = await lookAtAll(view)
-  const schematics = new Map<string, ReturnType<typeof installers.schematic>>()
+  const schematics = new Map<string, Promise<Schematic>>()
   const items = looked.map(async ({ m, seen, silent }): Promise<ServerExtensions> => {
     const about = { node_id: m.node_id, name: m.name }
     const unknown = (reason: string) => ({ ...about, extensions: null, kernel_args: null, reason })

@@ -1,25 +1,32 @@
 /** Reads the proof of ownership of a cluster, before any machine is contacted. */
-import { mintTalosClient } from '#talos/pki/certificates.ts'
+import { type Credentials, mintTalosClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import type { Reader } from '../../../reading/reader.ts'
 import type { For } from '../../../reading/asker.ts'
 import { type Handed, invalid } from './proof-files.ts'
 
-export type Proof = Awaited<ReturnType<typeof readProof>>
+/** The proof of ownership of a cluster. */
+export interface Proof {
+  /** Null without a secrets file: the secrets are then read from a control plane. */
+  readonly bundle: SecretsBundle | null
+  readonly credentials: Credentials
+  /** Addresses of the talosconfig; empty with a secrets file. */
+  readonly endpoints: readonly string[]
+  /** The kubeconfig's authority as PEM. */
+  readonly kubernetesCa: string | null
+}
 
 const lifetimeMs = 3_600_000
 
 /**
- * Parses the files. Returns `bundle` (null without a secrets file; the secrets are then read from a
- * control plane), `credentials` and `endpoints` for Talos, and `kubernetesCa` (the kubeconfig's
- * authority as PEM, or null). @throws Problem `invalid` with the field
+ * Parses the files. @throws Problem `invalid` with the field
  */
 export async function readProof(
   read: Reader,
   who: For,
   { secrets, talosconfig, kubeconfig }: Handed,
   now: Date,
-) {
+): Promise<Proof> {
   const { bundle, access, kubernetesCa } = await read(who, 'proof', {
     secrets,
     talosconfig,

@@ -35,6 +35,12 @@ export interface SurveyedMachine {
 
 export type Survey = Awaited<ReturnType<typeof survey>>
 
+/** What the first control plane that answers says, and its address. */
+interface FirstAnswer {
+  readonly address: string
+  readonly told: Told
+}
+
 type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock' | 'read'>
 
 const apidPort = 50_000
@@ -172,7 +178,7 @@ export async function firstAnswer(
   addresses: readonly string[],
   proof: Proof,
   signal: AbortSignal,
-) {
+): Promise<FirstAnswer> {
   let last: Problem | undefined
   for (const address of addresses) {
     try {
@@ -193,7 +199,7 @@ async function membersOf(
   parts: SurveyParts,
   credentials: Credentials,
   proof: Proof,
-  first: Awaited<ReturnType<typeof firstAnswer>>,
+  first: FirstAnswer,
   signal: AbortSignal,
 ): Promise<{ machines: SurveyedMachine[]; existing: Existing }> {
   const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts)
