@@ -68,7 +68,14 @@ const onCommanded = {
    * `waits`: nobody watches it, so that it waits for a server that doesn't answer. What a person
    * sends alone ends then, because it would surprise people later.
    */
-  arguments: z.object({ waits: z._default(z.boolean(), false) }),
+  arguments: z.object({
+    waits: z._default(z.boolean(), false),
+    /**
+     * The id of the boot in which a reboot was sent, written right before that. If the end of the
+     * sending is unknown, it shows whether the machine has rebooted.
+     */
+    sent_in_boot: z._default(z.nullable(z.string()), null),
+  }),
 } as const
 
 const machineKind = (kind: MachineCommand) => {

@@ -218,6 +218,12 @@ export interface Operations {
     id: string,
     kind: K,
   ) => Promise<ArgumentsOf<K>>
+  /** Adds what a reconciler has to know after a restart to the arguments of the operation. */
+  readonly amend: <K extends KindWithArguments>(
+    tx: Tx,
+    id: string,
+    fields: Partial<ArgumentsOf<K>>,
+  ) => Promise<void>
   /** The open operation of a queue's object. */
   readonly carriedBy: (on: On, work: Work) => Promise<Carried | undefined>
   /** All open operations of a queue's object, oldest first. */

@@ -49,7 +49,7 @@ const begin = (
   write((tx) =>
     operations.create(tx, system, {
       kind: 'serverReboot',
-      arguments: { waits: false },
+      arguments: { waits: false, sent_in_boot: null },
       target,
       queue: 'demo',
       queueKey: target.id ?? 'none',

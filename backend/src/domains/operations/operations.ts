@@ -176,6 +176,15 @@ const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }
     ) as ArgumentsOf<K>
   },
 
+  /** For reconcilers: adds what they have to know after a restart to the arguments. */
+  async amend<K extends KindWithArguments>(
+    tx: Tx,
+    id: string,
+    fields: Partial<ArgumentsOf<K>>,
+  ): Promise<void> {
+    await store.amend(tx, id, fields)
+  },
+
   /**
    * For reconcilers: what users want the operation to do (cancel, retry). `round` counts from 1 and
    * increases with each retry by a user.

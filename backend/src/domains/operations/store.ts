@@ -187,6 +187,13 @@ export const state = (on: Db | Tx, id: string) =>
 export const argumentsOf = (on: Db | Tx, id: string) =>
   on.selectFrom('operation').select(['kind', 'arguments']).where('id', '=', id).executeTakeFirst()
 
+export const amend = (tx: Tx, id: string, fields: object) =>
+  tx
+    .updateTable('operation')
+    .set({ arguments: sql`coalesce(arguments, '{}') || ${JSON.stringify(fields)}::jsonb` })
+    .where('id', '=', id)
+    .execute()
+
 export const byId = (on: Db | Tx, id: string) =>
   on.selectFrom('operation').select(columns).where('id', '=', id).executeTakeFirst()
 

@@ -122,7 +122,7 @@ test('a server that is silent because of an operation counts as away, not as unr
   const operation = await inTransaction(db, (tx) =>
     backend.domains.operations.create(tx, system, {
       kind: 'serverReboot',
-      arguments: { waits: false },
+      arguments: { waits: false, sent_in_boot: null },
       target,
       queue: 'demo',
       steps: [{ key: 'wait', title: 'Wait for it' }],

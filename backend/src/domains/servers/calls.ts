@@ -109,7 +109,7 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
         const operation = await operations.create(tx, caller, {
           kind,
           target: row,
-          arguments: { waits: also !== undefined },
+          arguments: { waits: also !== undefined, sent_in_boot: null },
           steps: commandSteps(kind, row),
           queue: commandQueue,
         })

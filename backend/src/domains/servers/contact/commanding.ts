@@ -8,7 +8,12 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { Problem } from '#contract/errors.ts'
-import { type Operation, operationTable, operationTitle } from '#contract/operations.ts'
+import {
+  type ArgumentsOf,
+  type Operation,
+  operationTable,
+  operationTitle,
+} from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
 import { waitLimits } from '#contract/rule.ts'
 import { inTransaction } from '../../../db/db.ts'
@@ -61,13 +66,19 @@ const stageSeen = async (client: TalosClient) => {
   const { stage } = await readStage(client)
   return { isUp: stage === 'running', state: `is ${stageSaid(stage)}` }
 }
+interface Look {
+  readonly isUp: boolean
+  readonly state: string
+  /** Read only if it shows whether a command was received. */
+  readonly boot?: string
+}
 const looks: Readonly<
-  Record<
-    keyof typeof commandEnds,
-    (client: TalosClient) => Promise<{ isUp: boolean; state: string }>
-  >
+  Record<keyof typeof commandEnds, (client: TalosClient, isUnknown: boolean) => Promise<Look>>
 > = {
-  back: stageSeen,
+  back: async (client, isUnknown) => ({
+    ...(await stageSeen(client)),
+    ...(isUnknown && { boot: await client.bootId() }),
+  }),
   off: stageSeen,
   kubelet: async (client) => {
     const kubelet = (await client.services()).find((s) => s.id === 'kubelet')
@@ -81,6 +92,8 @@ const looks: Readonly<
   },
 }
 
+const bootOf = (client: TalosClient): Promise<string> => client.bootId()
+
 export const commandSteps = (
   kind: MachineCommand,
   server: { readonly id: string; readonly name: string },
@@ -93,7 +106,7 @@ export const commandSteps = (
 
 /**
  * Thrown in an effect whose earlier attempt has an unknown end: the journal then records a failure,
- * so that a user's retry sends the command again.
+ * so that the next attempt sends the command again.
  */
 class MaybeSent extends Error {
   override message = 'It is not known whether the machine received an earlier attempt'
@@ -168,6 +181,7 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null = null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
     const kind = operation.kind as MachineCommand
+    const { isWaiting, restarts } = orders[kind]
     let isUnknown = false
     const send = async () => {
       await move('running')
@@ -177,6 +191,12 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
           // received it.
           if (unknown) throw new MaybeSent()
           if (done) return
+          if (restarts) {
+            const sent_in_boot = await secure(server, connection, bootOf, { signal: job.signal })
+            await job.fence.write((tx) =>
+              operations.amend<MachineCommand>(tx, operation.id, { sent_in_boot }),
+            )
+          }
           sending()
           await secure(server, connection, orders[kind].send, {
             signal: job.signal,
@@ -188,7 +208,6 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
         })
     }
     const change = { title: operationTitle(operation), operation_id: operation.id, take_back: null }
-    const { isWaiting, restarts } = orders[kind]
     if (isWaiting) {
       const touched = await clusters.machines.touching(server.cluster_id!, server.id, send, {
         signal: job.signal,
@@ -220,18 +239,45 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     server: store.ServerRow,
     connection: ServerConnection,
     end: keyof typeof commandEnds,
+    isUnknown: boolean,
   ) => {
     try {
-      const seen = await secure(server, connection, looks[end], {
+      const seen = await secure(server, connection, (client) => looks[end](client, isUnknown), {
         signal: job.signal,
         deadlineMs: lookDeadlineMs,
       })
       return { ...seen, isAway: !seen.isUp }
     } catch (error) {
       if (error instanceof TalosError && !job.signal.aborted)
-        return { isUp: null, isAway: error.kind === 'unreachable', state: 'does not answer' }
+        return {
+          isUp: null,
+          isAway: error.kind === 'unreachable',
+          state: 'does not answer',
+          boot: undefined,
+        }
       throw error
     }
+  }
+
+  /**
+   * Called when a machine has run for long enough after a command of which the end of the sending is
+   * unknown: it hasn't received it. The command is sent again where it waits for its server.
+   */
+  const neverReceived = async (
+    job: Job,
+    operation: Operation,
+    server: store.ServerRow,
+    waits: boolean,
+  ): Promise<Outcome> => {
+    const reason = waits
+      ? null
+      : `${server.name} may never have received the command, and still runs: try again`
+    await job.fence.write(async (tx) => {
+      for (const { key } of operation.steps)
+        await operations.step(tx, operation.id, key, { status: 'todo', reason: null })
+      if (!waits) await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
+    })
+    return waits ? { againMs: 0 } : end(job, operation, 'failed', reason)
   }
 
   const follow = async (
@@ -239,38 +285,38 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     operation: Operation,
     server: store.ServerRow,
     connection: ServerConnection,
+    { waits, sent_in_boot }: ArgumentsOf<MachineCommand>,
   ): Promise<Outcome> => {
     const step = operation.steps.find((s) => s.key !== 'command')!
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
-    const { isUp, isAway, state } = await look(
+    const wasSent = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
+    const { isUp, isAway, state, boot } = await look(
       job,
       server,
       connection,
       step.key as keyof typeof commandEnds,
+      !wasSent,
     )
     const missed = isUp === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
     // The step gets the status `waiting` when the machine is first seen down.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
-    const isOverdue = isUp === true && !wasAway && sinceMs > surelyBackMs
-    const wasSent = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
-    if (isOverdue && !wasSent) {
-      const reason = `${server.name} may never have received the command, and still runs: try again`
-      await job.fence.write(async (tx) => {
-        await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
-        await operations.step(tx, operation.id, step.key, { status: 'todo', reason: null })
-      })
-      return end(job, operation, 'failed', reason)
-    }
+    const isLong = isUp === true && sinceMs > surelyBackMs
+    const isOverdue = isLong && !wasAway
+    const isNoted = boot !== undefined && sent_in_boot !== null
+    const isNewBoot = isNoted && boot !== sent_in_boot
+    const isSameBoot = isNoted && boot === sent_in_boot
+    if (!wasSent && (isSameBoot ? isLong : isOverdue && !isNewBoot))
+      return neverReceived(job, operation, server, waits)
     // Talos answers a restart of the kubelet only after the old kubelet has stopped, so a healthy
     // kubelet is the new one.
     const isNewKubelet = step.key === 'kubelet' && wasSent
     const isDone =
       step.key === 'off'
         ? missed >= missesToAway
-        : isUp === true && (wasAway || isOverdue || isNewKubelet)
+        : isUp === true && !isSameBoot && (wasAway || isOverdue || isNewKubelet || isNewBoot)
     if (isDone) {
       await move('done', null)
       return end(job, operation, 'done', null)
@@ -340,7 +386,11 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
         const isSent = await command(job, operation, server, connection, () => (isSending = true))
         if (!isSent) return { againMs: lookAgainMs }
       }
-      return await follow(job, (await operations.read(db, operation.id))!, server, connection)
+      const [now, noted] = await Promise.all([
+        operations.read(db, operation.id),
+        operations.argumentsOf(db, operation.id, kind),
+      ])
+      return await follow(job, now!, server, connection, noted)
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem))
         throw error
