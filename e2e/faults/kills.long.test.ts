@@ -91,7 +91,7 @@ test.each([
   async (name) => {
     const beside = () => reboots(killed, others.nodes)
     const tally = await killRounds(killed, kinds.get(name)!, beside, seed, kills)
-    console.log(`${name}: ${JSON.stringify(tally)}`)
+    process.stdout.write(`${name}: ${JSON.stringify(tally)}\n`)
     expect(tally).toMatchObject({ wrong: [], inWork: expect.any(Number) as number })
     expect(tally.inWork).toBeGreaterThan(kills / 2)
   },

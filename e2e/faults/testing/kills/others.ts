@@ -105,20 +105,20 @@ export const quarantines = ({ call }: KilledSite, nodes: readonly Server[]): Kin
       (await patiently(() => call(auditList, { query: { action, target: id } }))).total
     const before = await Promise.all(nodes.map(({ id }) => counted(id)))
     let answered = 0
-    let failure: unknown
+    let failure: Error | undefined
     const all = (async () => {
       for (const { id } of nodes) {
         await patiently(() => call(serverUpdate, { params: { id }, body: { quarantine } }), 120_000)
         answered++
       }
     })().catch((error: unknown) => {
-      failure = error
+      failure = error instanceof Error ? error : new Error('no error', { cause: error })
     })
     return {
       isOver: () => Promise.resolve(answered === nodes.length || failure !== undefined),
       async check() {
         await all
-        const wrong = failure === undefined ? [] : [String(failure)]
+        const wrong = failure === undefined ? [] : [failure.message]
         for (const [i, { id, name }] of nodes.entries()) {
           const now = await patiently(() => call(serverGet, { params: { id } }))
           if ((now.quarantine?.reason ?? null) !== (quarantine?.reason ?? null))
