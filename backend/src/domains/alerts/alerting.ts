@@ -8,7 +8,7 @@ import type { Findings, StandingFinding } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import { alertQueue } from './api.ts'
-import { decide, silenceOf, silencesInForce } from './deciding.ts'
+import { decide, rulesAbout, silenceOf, silencesInForce } from './deciding.ts'
 import { keepTryingMs, wakeDeliveries } from './delivering.ts'
 import { afterSteps, type Conditions, explainedBy } from './explaining.ts'
 import { contentOf, itemOf, subjectOf } from './message.ts'
@@ -22,6 +22,12 @@ interface AlertParts extends Pick<Platform, 'db' | 'engine' | 'tell'> {
   readonly servers: Pick<Servers, 'conditions'>
   readonly clusters: Pick<Clusters, 'conditions'>
 }
+
+/**
+ * Findings that one decision notes as told, of all channels: with more of them the transaction would
+ * take minutes. A channel's message isn't split.
+ */
+const mostWritten = 20_000
 
 const nothing: Conditions = { servers: [], clusters: [] }
 
@@ -46,9 +52,8 @@ export const alerting = ({
       if (channels.length === 0) return undefined
       const rules = await store.rules(tx)
       const inForce = await silencesInForce((await store.silencesAfter(tx, now)).map(termsOf), now)
-      const told = await deliveries.told(tx)
       const made = await deliveries.lastMade(tx)
-      const standing = await findings.standing(tx, [...new Set(told.map((t) => t.finding_id))])
+      const standing = await findings.standing(tx, await deliveries.toldIds(tx))
       const touched = await operations.touched(tx, afterSteps(now))
       const explained = explainedBy(
         touched,
@@ -64,20 +69,28 @@ export const alerting = ({
           silences.set(finding.id, silenceOf(finding, inForce, ofServer))
         return silences.get(finding.id)
       }
+      const about = rulesAbout(rules, ofServer)
       let again = Infinity
+      let written = 0
       for (const channel of channels) {
-        const mine = told.filter((t) => t.channel_id === channel.id)
+        // The next decision goes on with the other channels, of which it finds the same.
+        if (written >= mostWritten) {
+          again = now.getTime()
+          break
+        }
+        const told = await deliveries.toldOf(tx, channel.id)
         const decision = await decide(
           standing,
           {
             id: channel.id,
             reminds: channel.kind !== 'alertmanager',
             last: made.get(channel.id) ?? null,
-            told: new Map(mine.map((t) => [t.finding_id, t])),
+            told: new Map(told.map((one) => [one.finding_id, one])),
           },
-          { rules, silenced, explained, clusterOf: ofServer, now },
+          { about, silenced, explained, now },
         )
         if (decision.again) again = Math.min(again, decision.again.getTime())
+        written += decision.over.length + decision.tell.length
         if (decision.over.length > 0) await deliveries.tellEnd(tx, channel.id, decision.over, now)
         if (decision.tell.length === 0) continue
         // The next decision, made at once, says when this is to be reminded of.

@@ -8,6 +8,7 @@ import {
   type ChannelView,
   decide,
   nextTime,
+  rulesAbout,
   type RuleTerms,
   silenceOf as silenceAbout,
   silencesInForce,
@@ -82,14 +83,13 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
       } = {},
     ): Promise<Date | null> {
       const now = time(ms)
-      const { silences = [], clusterOf = () => null, ...others } = more
+      const { silences = [], clusterOf = () => null, rules = [ruleOf()], ...others } = more
       const inForce = await silencesInForce(silences, now)
       const view: ChannelView = { id, reminds, last, told }
       const { tell, over, again } = await decide(findings, view, {
-        rules: [ruleOf()],
+        about: rulesAbout(rules, clusterOf),
         silenced: (finding) => silenceAbout(finding, inForce, clusterOf),
         explained: () => false,
-        clusterOf,
         now,
         ...others,
       })

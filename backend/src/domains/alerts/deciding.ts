@@ -160,31 +160,53 @@ export const silencesInForce = (
 ): Promise<SilenceTerms[]> => passing(silences, (one) => isSilent(one, now))
 
 /**
- * Decides for one channel, in slices: every finding is compared with every rule.
+ * The rules that are about a finding, for all channels: each finding is compared with each rule
+ * once. What a rule would tell of one server alone, it tells of all that fell silent together too.
+ * @param clusterOf the cluster of a server that is silent
+ */
+export function rulesAbout(
+  rules: readonly RuleTerms[],
+  clusterOf: (serverId: string) => Cluster,
+): (finding: StandingFinding) => readonly RuleTerms[] {
+  const active = rules.filter((rule) => !rule.paused)
+  const known = new Map<string, readonly RuleTerms[]>()
+  return (finding) => {
+    const before = known.get(finding.id)
+    if (before) return before
+    const single = [...new Set(finding.silent.map(({ id }) => clusterOf(id)))].map((cluster) =>
+      alone(finding, finding.silent[0]!, cluster),
+    )
+    const about = active.filter(
+      (rule) => matches(rule, finding) || single.some((one) => matches(rule, one)),
+    )
+    known.set(finding.id, about)
+    return about
+  }
+}
+
+/**
+ * Decides for one channel, in slices.
+ * @param about the rules about a finding, which are the same for every channel
  * @param explained whether a running change explains the finding
  * @param silenced the silence of the finding, which is the same for every channel
- * @param clusterOf the cluster of a server that is silent
  */
 export async function decide(
   findings: readonly StandingFinding[],
   channel: ChannelView,
   {
-    rules,
+    about,
     silenced,
     explained,
-    clusterOf,
     now,
   }: {
-    rules: readonly RuleTerms[]
+    about: (finding: StandingFinding) => readonly RuleTerms[]
     silenced: (finding: StandingFinding) => SilenceTerms | undefined
     explained: (finding: StandingFinding) => boolean
-    clusterOf: (serverId: string) => Cluster
     now: Date
   },
 ): Promise<Decision> {
-  const mine = rules.filter(
-    (r) => !r.paused && (r.channel_ids === null || r.channel_ids.includes(channel.id)),
-  )
+  const tells = (rule: RuleTerms) =>
+    rule.channel_ids === null || rule.channel_ids.includes(channel.id)
   const isFurther = channel.last !== null && later(channel.last, furtherWithinMs) > now
   const how = {
     gather: isFurther ? gatherMs.further : gatherMs.first,
@@ -216,16 +238,7 @@ export async function decide(
       else ripe.push({ finding, event: 'ended', isDue: true })
       continue
     }
-    // What a rule would tell of one server alone, it tells of all that fell silent together too.
-    const single = [...new Set(finding.silent.map(({ id }) => clusterOf(id)))].map((cluster) =>
-      alone(finding, finding.silent[0]!, cluster),
-    )
-    const stage = nextOf(
-      finding,
-      told?.again ? undefined : told,
-      mine.filter((rule) => matches(rule, finding) || single.some((one) => matches(rule, one))),
-      how,
-    )
+    const stage = nextOf(finding, told?.again ? undefined : told, about(finding).filter(tells), how)
     if (!stage) continue
     if (stage.due > now) again.push(stage.due)
     if (stage.ripe > now) continue

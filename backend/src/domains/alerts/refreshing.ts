@@ -23,10 +23,8 @@ export interface RefreshParts extends Pick<Platform, 'db' | 'config' | 'tracing'
 export const refreshing =
   ({ db, config, tracing, channels, findings, policy }: RefreshParts) =>
   async (channel: store.ChannelRow, job: Job): Promise<number> => {
-    const told = await deliveries.told(db)
-    const mine = new Set(
-      told.flatMap((one) => (one.channel_id === channel.id ? [one.finding_id] : [])),
-    )
+    const told = await deliveries.toldOf(db, channel.id)
+    const mine = new Set(told.map((one) => one.finding_id))
     if (mine.size === 0) return Infinity
     const waitMs = (channel.refreshed_at?.getTime() ?? 0) + refreshMs - job.now()
     if (waitMs > 0) return waitMs

@@ -221,9 +221,24 @@ export const lastMade = async (on: On): Promise<ReadonlyMap<string, Date>> =>
     ).map((row) => [row.channel_id!, row.at]),
   )
 
-/** What channels were told and not yet that it has ended. */
-export const told = (on: On) =>
-  on.selectFrom('alert').selectAll().where('ended_at', 'is', null).execute()
+/** Ids of the findings of which a channel was told and not yet that they have ended. */
+export const toldIds = async (on: On): Promise<string[]> => {
+  const rows = await on
+    .selectFrom('alert')
+    .select('finding_id')
+    .distinct()
+    .where('ended_at', 'is', null)
+    .execute()
+  return rows.map((row) => row.finding_id)
+}
+/** What the channel was told and not yet that it has ended. */
+export const toldOf = (on: On, channelId: string) =>
+  on
+    .selectFrom('alert')
+    .select(['finding_id', 'told_at', 'again', 'ended_at'])
+    .where('channel_id', '=', channelId)
+    .where('ended_at', 'is', null)
+    .execute()
 
 /** The channel was told that these findings are open. */
 export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
