@@ -5,6 +5,7 @@ import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
 import type { Servers } from '../servers/api.ts'
+import { demandPatchRoom } from './room.ts'
 import { afterwards, changesOf, isChanged, sharedAfter, sharedChangesOf } from './sets.ts'
 import { audited, type PatchStore } from './store.ts'
 
@@ -50,6 +51,7 @@ export function layerStore({
     },
 
     async keep(tx, caller, nodeId, body, links) {
+      await demandPatchRoom(store, tx, nodeId, body)
       const name = freeName(new Set((await store.ofServer(tx, nodeId)).map((p) => p.name)))
       const patch = {
         name,

@@ -1,16 +1,8 @@
 /** Changes of patches. The resulting configuration is checked first, and saved together with them. */
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
-import {
-  canChangePatch,
-  canHavePatchBytes,
-  type NewPatch,
-  type Patch,
-  problemSentence,
-  serverPatchLimit,
-} from '#contract/patches.ts'
-import { canAdd } from '#contract/rule.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { canChangePatch, type NewPatch, type Patch, problemSentence } from '#contract/patches.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import { shortly } from '../../db/shortly.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
@@ -26,14 +18,12 @@ import {
   type PatchParts,
   present,
 } from './parts.ts'
+import { demandPatchRoom } from './room.ts'
 import { audited, type PatchChange, type PatchRow } from './store.ts'
 
 /** Somebody else has changed the patch between its checks and its saving. */
 class Overtaken extends Problem {}
 const mostTries = 10
-
-const sum = (rows: readonly { readonly bytes: number }[]): number =>
-  rows.reduce((total, { bytes }) => total + bytes, 0)
 
 const demandWritable = (patchId: string): void =>
   demand(canChangePatch({ read_only: isSystemLayer(patchId) }), 'patch_read_only')
@@ -146,14 +136,6 @@ export function writing({
       ),
     )
 
-  /** @param replaced id of the patch whose body is replaced; undefined for a new one */
-  const demandRoom = async (on: Db | Tx, nodeId: string, body: string, replaced?: string) => {
-    const rows = await store.sizes(on, nodeId)
-    const before = sum(rows)
-    const others = sum(rows.filter(({ id }) => id !== replaced))
-    demand(canHavePatchBytes(others + Buffer.byteLength(body), before), 'conflict')
-  }
-
   const updateOnce = async (
     caller: Caller,
     nodeId: string,
@@ -168,7 +150,7 @@ export function writing({
         : await read({ caller }, 'unmask', asked.body, known.body, audienceOf(caller))
     if (body !== undefined) {
       await demandBody({ caller }, body)
-      await demandRoom(db, nodeId, body, patchId)
+      await demandPatchRoom(store, db, nodeId, body, patchId)
     }
     const wanted = { ...asked, body }
     const isMerged = wanted.weight !== undefined || body !== undefined
@@ -202,7 +184,7 @@ export function writing({
       )
         return answer(before)
       // Another request may have saved another patch of the server, which is locked now.
-      if (body !== undefined) await demandRoom(tx, nodeId, body, patchId)
+      if (body !== undefined) await demandPatchRoom(store, tx, nodeId, body, patchId)
       const after = await store.update(
         tx,
         before,
@@ -239,12 +221,10 @@ export function writing({
       const links = await read({ caller }, 'links', patch.body)
       const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
       const stored = await store.ofServer(db, nodeId)
-      demand(canAdd(serverPatchLimit, stored.length), 'conflict')
-      await demandRoom(db, nodeId, patch.body)
+      await demandPatchRoom(store, db, nodeId, patch.body)
       return change(caller, nodeId, { stored, more: [patch], confirmedLoss }, async (tx) => {
         // Another request may have added one meanwhile; the server is locked now.
-        demand(canAdd(serverPatchLimit, (await store.sums(tx, nodeId)).count), 'conflict')
-        await demandRoom(tx, nodeId, patch.body)
+        await demandPatchRoom(store, tx, nodeId, patch.body)
         return present(await insert(tx, caller, nodeId, patch, links), text)
       })
     },
@@ -281,6 +261,7 @@ export function writing({
     async createIn(tx, caller, nodeId, patch) {
       const { errors, links } = await shortly(tx, ['check', patch.body], () => checked(patch.body))
       demandNone(errors)
+      await demandPatchRoom(store, tx, nodeId, patch.body)
       await orNameTaken(insert(tx, caller, nodeId, patch, links))
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
