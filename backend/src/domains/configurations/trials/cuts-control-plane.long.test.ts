@@ -1,4 +1,5 @@
 /** Every change that cuts a control plane off, on every way: simulated machines of a clusterWorld. */
+import { onEachMinor } from '../../clusters/testing/minors.ts'
 import { tryCuts } from './testing/ways.ts'
 
-await tryCuts('control_plane')
+onEachMinor((minor) => tryCuts('control_plane', minor))

@@ -1,4 +1,5 @@
 /** Every change that cuts a worker off, on every way: simulated machines of a clusterWorld. */
+import { onEachMinor } from '../../clusters/testing/minors.ts'
 import { tryCuts } from './testing/ways.ts'
 
-await tryCuts('worker')
+onEachMinor((minor) => tryCuts('worker', minor))

@@ -9,6 +9,7 @@ import { operationList } from '#contract/operations.ts'
 import { patchList, patchRemove } from '#contract/patches.ts'
 import { serverDrift, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
+import type { TalosMinor } from '#talos/versions.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { temporaryFolder } from '../../../../testing/folder.ts'
 import { clusterWorld, type ClusterWorld } from '../../../clusters/testing/world.ts'
@@ -197,10 +198,11 @@ export function waysOf({ world, cluster, server, next, cli }: Place) {
 }
 
 /** Each of the cuts on each way, on a server of this role. */
-export async function tryCuts(role: Role): Promise<void> {
+export async function tryCuts(role: Role, minor: TalosMinor): Promise<void> {
   const controlPlanes = role === 'worker' ? 1 : 3
   const world = await clusterWorld({
     servers: controlPlanes + (role === 'worker' ? 2 : 0),
+    minor,
     seed: `cuts-${role}`,
     environment: { STEELYARD_TRIAL_SECONDS: String(trialSeconds) },
     reading: blindToNetworks(() => true),
