@@ -164,6 +164,7 @@ const fault = ([kind, ...pairs]: string[]): object => {
       pairs.map((pair) => {
         const [key = '', ...value] = pair.split('=')
         const text = value.join('=')
+        if (text === 'true' || text === 'false') return [key, text === 'true']
         return [key, /^\d+$/.test(text) ? Number(text) : text]
       }),
     ),

@@ -39,7 +39,8 @@ Commands for one that runs (add --json for the whole answer):
                                  slow-pull image= ms= for_ms=,
                                  fail-upgrade times=, hang-upgrade for_ms=, bad-boot times=, boots-never-ready for_ms=,
                                  pod-crash image= for_ms=, component-fails component= config= for_ms=,
-                                 etcd-alarm alarm=nospace|corrupt db_bytes=
+                                 etcd-alarm alarm=nospace|corrupt db_bytes=,
+                                 slow-stop phase= ms= fails=true times=
   clear-faults NAME              ends all faults of a server
   move NAME [ADDRESS]            another address from its next boot on
   remove NAME                    takes a server away that was booted with --boot-with

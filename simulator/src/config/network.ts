@@ -10,6 +10,14 @@ import { isObject, list, object, text } from './shape.ts'
 const LINK_KINDS = /^(?:Link|VLAN|Bond|Bridge|DummyLink|Wireguard|VRF|DHCPv4|DHCPv6)Config$/
 
 /**
+ * Whether Talos runs DHCP on every physical link: no link is configured. True without a
+ * configuration.
+ */
+export const leasesEverywhere = (loaded: Loaded | null): boolean =>
+  loaded === null ||
+  (!loaded.documents.some(({ kind }) => LINK_KINDS.test(kind)) && interfacesOf(loaded).length === 0)
+
+/**
  * The address at which a server with this configuration answers; null if it has none. `leased`: the
  * address that the simulated network assigns to the server's link by DHCP. Of static addresses, the
  * others of the simulated network count as well.
@@ -19,9 +27,9 @@ export const addressWith = (
   link: { name: string; mac: string },
   leased: string,
 ): string | null => {
+  if (leasesEverywhere(loaded)) return leased
   const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.test(kind))
   const interfaces = interfacesOf(loaded)
-  if (documents.length === 0 && interfaces.length === 0) return leased
 
   const own = new Set([link.name])
   for (const { kind, name, body } of loaded.documents)

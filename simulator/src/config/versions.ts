@@ -77,6 +77,11 @@ const SINCE = {
    * (Talos: controllers/config/acquire.go).
    */
   kubernetesAtBoot: 14,
+  /**
+   * Extensions have hooks before a shutdown, and containers are stopped in a phase of their own
+   * (Talos: v1alpha1_sequencer.go, preShutdownPhaselist and stopAllPhaselist).
+   */
+  stopContainers: 14,
   /** etcd serves its metrics and health on a port of their own (Talos: services/etcd.go). */
   etcdHttpPort: 14,
   /** LVMService and MDService (Talos: system/services/machined.go). */

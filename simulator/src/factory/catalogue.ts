@@ -228,3 +228,18 @@ export const resolveExtensions = (names: readonly string[], version: string) => 
     }
   })
 }
+
+/**
+ * The extensions that machines with this version of Talos carry. Empty if the version lacks one of
+ * them, because then no image exists.
+ */
+export const carriedExtensions = (
+  names: readonly string[],
+  version: string,
+): ReturnType<typeof resolveExtensions> => {
+  try {
+    return resolveExtensions(names, version)
+  } catch {
+    return []
+  }
+}

@@ -120,6 +120,7 @@ export class BootedFleet {
       schematic,
       slowness: wish.slowness,
       missingDisks: false,
+      secondNetwork: false,
       contents: {},
       media: [],
       power: 'on',

@@ -22,6 +22,10 @@ export const COMPONENTS = [
 /** A component of a server that may not come back after a restart. */
 export type Component = (typeof COMPONENTS)[number]
 
+/** Phases of a restart, a shutdown, an upgrade and a reset that may take minutes, and may fail. */
+export const SLOW_PHASES = ['preShutdown', 'stopContainers', 'volumeFinalize'] as const
+export type SlowPhase = (typeof SLOW_PHASES)[number]
+
 const whenStage = z.optional(z.enum(STAGES))
 const times = z._default(z.int().check(z.minimum(1), z.maximum(1_000_000)), 1)
 const lasts = z.optional(z.int().check(z.minimum(1)))
@@ -79,6 +83,14 @@ export const faultSchema = z.discriminatedUnion('kind', [
     stage: whenStage,
   }),
   z.strictObject({ kind: z.literal('hang-upgrade'), for_ms: lasts }),
+  z.strictObject({
+    kind: z.literal('slow-stop'),
+    phase: z.enum(SLOW_PHASES),
+    // The limit of Talos for each of these phases but `preShutdown`, whose limit extensions set.
+    ms: z._default(z.int().check(z.minimum(1), z.maximum(300_000)), 300_000),
+    fails: z._default(z.boolean(), false),
+    times,
+  }),
   z.strictObject({ kind: z.literal('bad-boot'), times }),
   z.strictObject({
     kind: z.literal('disks'),

@@ -223,7 +223,12 @@ export const hardwareOf = (
   seed: string,
   index: number,
   name: ModelName,
-  options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {},
+  options: {
+    missingDisks?: boolean
+    media?: readonly MediaKind[]
+    /** Whether the second link is connected for sure. */
+    secondNetwork?: boolean
+  } = {},
 ) => {
   const model: Model = ALL[name]
   const random = seeded(`${seed}/hardware/${index}`)
@@ -257,7 +262,9 @@ export const hardwareOf = (
       ...(options.missingDisks ? [] : disksOf(model, random)),
       ...(options.media ?? []).map((kind, slot) => mediaDisk(kind, slot, index)),
     ],
-    links: linksOf(model, random),
+    links: linksOf(model, random).map((link, at) =>
+      at === 1 && options.secondNetwork ? { ...link, up: true } : link,
+    ),
   }
 }
 

@@ -73,6 +73,8 @@ export interface ServerPlan {
   schematic: string
   slowness: number
   missingDisks: boolean
+  /** Whether the second link has an address too. */
+  secondNetwork: boolean
   /** Initial content by disk. */
   contents: Readonly<Record<string, DiskContent>>
   media: readonly MediaKind[]
@@ -127,6 +129,7 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         schematic: options.schematic ?? PLAIN_SCHEMATIC,
         slowness: options.slowness ?? 1,
         missingDisks: options.missing_disks ?? false,
+        secondNetwork: options.second_network ?? false,
         contents: options.contents ?? {},
         media: options.media ?? [],
         power: options.power ?? 'on',

@@ -42,6 +42,8 @@ const serverSchema = z.strictObject({
   /** Factor by which everything takes longer, if above 1. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
+  /** The second link is connected too, to a network in which nothing answers. */
+  second_network: z.optional(z.boolean()),
   /** Content by disk (`sda`); other disks are empty. */
   contents: z.optional(
     z.record(

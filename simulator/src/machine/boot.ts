@@ -3,6 +3,8 @@ import type { ActiveConfig } from './active.ts'
 import type { Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
 import { acquireConfig } from './acquire.ts'
+import { afterFailure, dropFallback } from './upgrading/fallback.ts'
+import { extensionServices, runExtensionServices } from './extension-services.ts'
 import { runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
 import { runKubelet } from './kubelet/kubelet.ts'
 import { runStaticPods } from './kubelet/static-pods.ts'
@@ -13,7 +15,7 @@ import { TAKES } from './durations.ts'
 import { limitOf } from './patience.ts'
 import { installSequence, persistent, unattendedInstall } from './installing/install.ts'
 import { rebuildArrays, settleVolumes } from './volumes/settle.ts'
-import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
+import { carryOutStaged, revertsUpgrade } from './upgrading/upgrade.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runPrograms } from '../kubernetes/programs.ts'
 import { runWorkloads } from '../kubernetes/workloads/run.ts'
@@ -212,7 +214,14 @@ const start = async (
       background(run(machine, signal))
   }
   background(runKubelet(machine, signal))
-  const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
+  background(runExtensionServices(machine, signal))
+  const needed = [
+    'cri',
+    'kubelet',
+    'apid',
+    ...(isControlPlane ? ['etcd', 'trustd'] : []),
+    ...extensionServices(machine),
+  ]
   if (!(await areUp(machine, needed, signal))) return
   stage.stopSequence()
   machine.evaluate()
@@ -234,14 +243,20 @@ const areUp = async (
   const until = clock.elapsed() + limitOf(machine, 'boot')
   const isOver = new AbortController()
   const ends = AbortSignal.any([signal, isOver.signal])
+  const isDone = (): boolean =>
+    needed.every(
+      (id) =>
+        machine.services.isUp(id) ||
+        // A service of an extension may end after its work.
+        (id.startsWith('ext-') && machine.services.get(id)?.state === 'Finished'),
+    )
   await Promise.race([
-    machine.until(() => needed.every((id) => machine.services.isUp(id)), ends),
+    machine.until(isDone, ends),
     clock.sleep(until - clock.elapsed(), ends),
   ]).finally(() => isOver.abort())
-  if (needed.every((id) => machine.services.isUp(id))) return true
+  if (isDone()) return true
   machine.stage.failSequence('context deadline exceeded')
-  machine.journal.kernel('[talos] rebooting in 10 seconds')
-  await machine.takes(TAKES.failedSequence, signal)
+  await afterFailure(machine, signal)
   return false
 }
 

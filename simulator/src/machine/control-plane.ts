@@ -140,14 +140,7 @@ const startEtcd = async (
 ): Promise<void> => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member ?? ''
-  if (!cluster?.member(id)) {
-    machine.service(
-      'etcd',
-      'Failed',
-      'Failed to run: the member has been permanently removed from the cluster',
-    )
-    return
-  }
+  if (!cluster?.member(id)) return endsForEver(machine, signal)
   machine.service('etcd', 'Preparing', 'Creating service runner')
   await machine.takes(TAKES.etcd, signal)
   const problem = downgradeProblem(cluster, machine)
@@ -170,12 +163,21 @@ const startEtcd = async (
   machine.ports.etcdHttp.close()
   if (machine.disk.state.etcd === null)
     machine.service('etcd', 'Finished', 'Service finished successfully')
-  else
-    machine.service(
-      'etcd',
-      'Failed',
-      'Failed to run: the member has been permanently removed from the cluster',
-    )
+  else await endsForEver(machine, signal)
+}
+
+/**
+ * An etcd whose member was removed ends after each start. Talos starts it again after five seconds,
+ * for ever (Talos: runner/restart/restart.go; etcd: server/etcdserver/errors, ErrMemberRemoved).
+ */
+const endsForEver = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    machine.journal.log('etcd', 'the member has been permanently removed from the cluster')
+    showRestarts(machine, 'etcd')
+    await machine.looksAgainAfter(TAKES.restartService, signal)
+    machine.service('etcd', 'Running', 'Started task etcd (PID 2342) for container etcd')
+    await machine.looksAgainAfter(TAKES.etcdLook, signal)
+  }
 }
 
 /** Talos tries for ten minutes, and never again (Talos: services/etcd.go, promoteMember). */

@@ -20,6 +20,8 @@ export const TAKES = {
   etcdLook: 500,
   /** Pause before Talos asks etcd again to remove a member that leaves. */
   leaveRetry: 10_000,
+  /** Pause of Talos before it starts a service again that has ended. */
+  restartService: 5_000,
   defragment: 1_000,
   apiServer: 1_600,
   virtualAddress: 1_000,

@@ -19,7 +19,11 @@ export const packed = ({
   value: toBinary(schema, create(schema, payload)),
 })
 
-const MAX_EVENTS = 1000
+/**
+ * Events that a reader gets: the capacity of the stream minus a gap (Talos: v1alpha1_controller.go,
+ * NewEvents(1000, 10)).
+ */
+const MAX_EVENTS = 990
 const MAX_LINES = 500
 
 let counter = randomBytes(3).readUIntBE(0, 3)

@@ -6,7 +6,7 @@ import { configUrl } from './kernel-line.ts'
 import type { Machine, Power, Wish } from './machine.ts'
 import { resetSequence, stopSequence } from './sequences.ts'
 import { storeNow } from './trial.ts'
-import { stagedUpgradeSequence, upgradeSequence } from './upgrade.ts'
+import { stagedUpgradeSequence, upgradeSequence } from './upgrading/upgrade.ts'
 
 interface Wanted {
   readonly wish: Wish

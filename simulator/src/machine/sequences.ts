@@ -1,13 +1,17 @@
 import { whyNoEtcd } from '../cluster/endpoints.ts'
+import { hasFeature } from '../config/versions.ts'
+import type { Fault, SlowPhase } from '../fleet/faults.ts'
 import { drain } from './kubelet/drain.ts'
+import { afterFailure } from './upgrading/fallback.ts'
+import { phasesOf } from './stage.ts'
 import { TAKES } from './durations.ts'
 import type { Machine, ResetOptions } from './machine.ts'
 
 /**
  * Reboots or shuts down (Talos: Sequencer.Reboot, Shutdown). `forced`: the mode FORCE of a reboot,
  * which stops nothing; the mode POWERCYCLE runs every phase and only does without kexec. `stuck`: a
- * phase failed, and the machine stays as it is. (machined would restart ten seconds later,
- * `main.go`; this isn't simulated, so that nothing relies on it.)
+ * wiped disk is never closed, and the machine stays as it is. (machined would restart ten seconds
+ * later, `main.go`; this isn't simulated, so that nothing relies on it.)
  */
 export const stopSequence = async (
   machine: Machine,
@@ -16,30 +20,29 @@ export const stopSequence = async (
   power: AbortSignal,
 ): Promise<'boot' | 'off' | 'stuck'> => {
   const { stage } = machine
-  stage.startSequence(kind, actorId, forced ? 1 : undefined)
+  stage.startSequence(kind, actorId, forced ? 1 : phasesOf(machine, kind))
   if (kind === 'shutdown') {
+    stage.phase('storeShutdown', actorId)
     stage.phase('drain', actorId)
     await drain(machine, power)
   }
   if (forced) machine.goDark({ gently: true })
   else {
-    for (const phase of [
-      'cleanup',
-      'dbus',
-      'stopServices',
-      'umount',
-      'unmountBind',
-      'unmountSystem',
-    ])
-      stage.phase(phase, actorId)
-    finish(machine, ({ id }) => !CORE.has(id))
-    const problem = await closeVolumes(machine, actorId, power)
+    stage.phase('cleanup', actorId)
+    stopPods(machine)
+    const problem =
+      (await preShutdown(machine, actorId, power)) ?? (await stopAll(machine, actorId, power))
     if (problem !== null) {
+      const number = stage.phaseNumber
       stage.failSequence(problem, actorId)
       machine.journal.kernel(
-        `[talos] ${kind} failed: error running phase 7 in ${kind} sequence: task 1/1: failed, ${problem}`,
+        `[talos] ${kind} failed: error running phase ${number} in ${kind} sequence: task 1/1: failed, ${problem}`,
       )
-      return 'stuck'
+      if (machine.wiped !== null) return 'stuck'
+      await afterFailure(machine, power)
+      // A shutdown that has failed switches the machine off all the same (Talos:
+      // StoreShutdownEmergency).
+      return kind === 'shutdown' ? 'off' : 'boot'
     }
     stage.phase('stopEverything', actorId, 'stopAllServices')
     await stopServices(machine, power)
@@ -61,18 +64,100 @@ const CORE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Waits until all volumes are closed, and returns why that failed, or null. A system volume that
- * failed is never closed (Talos: TeardownVolumeLifecycle).
+ * The phases before `stopEverything`. Talos's API answers meanwhile. Returns why one failed, or
+ * null. `goesOn`: the others follow it, as in a reset (Talos: stopAllPhaselist; Sequencer.Upgrade;
+ * phaseListErrorHandler).
  */
-const closeVolumes = async (
+export const stopAll = async (
+  machine: Machine,
+  actorId: string,
+  power: AbortSignal,
+  { goesOn = false } = {},
+): Promise<string | null> => {
+  const { stage } = machine
+  const isNew = hasFeature(machine.talosMinor, 'stopContainers')
+  if (isNew) {
+    stage.phase('denyNewServices', actorId)
+    const problem = await slowPhase(machine, 'stopContainers', actorId, power)
+    if (problem !== null && !goesOn) return problem
+  }
+  for (const phase of [
+    'stopServices',
+    'umount',
+    'unmountBind',
+    ...(isNew ? ['unmountPromotable'] : []),
+    'unmountSystem',
+  ])
+    stage.phase(phase, actorId)
+  stopKubelet(machine)
+  finish(machine, ({ id }) => !CORE.has(id))
+  return slowPhase(machine, 'volumeFinalize', actorId, power)
+}
+
+/** Stops the static pods (Talos: StopAllPods). */
+export const stopPods = (machine: Machine): void => {
+  machine.apiServerUp = false
+  machine.staticPods.clear()
+  machine.ports.kubernetes.close({ gently: true })
+}
+
+/** From here on the node no longer reports to Kubernetes, and nobody gets a certificate. */
+const stopKubelet = (machine: Machine): void => {
+  if (machine.nodeReady) machine.lastHeartbeat = machine.world.clock.elapsed()
+  machine.nodeReady = false
+  machine.isRegistered = false
+  machine.ports.trustd.close({ gently: true })
+  machine.ports.etcdHttp.close({ gently: true })
+}
+
+/** Runs the hooks of extensions, and stops D-Bus. Returns why a hook failed, or null. */
+export const preShutdown = async (
   machine: Machine,
   actorId: string,
   power: AbortSignal,
 ): Promise<string | null> => {
-  machine.stage.phase('volumeFinalize', actorId, 'teardownLifecycle')
-  if (machine.wiped === null) return null
-  await machine.takes(TAKES.closeVolumes, power)
-  return 'context deadline exceeded'
+  if (hasFeature(machine.talosMinor, 'stopContainers')) {
+    const problem = await slowPhase(machine, 'preShutdown', actorId, power)
+    if (problem !== null) return problem
+  }
+  machine.stage.phase('dbus', actorId)
+  return null
+}
+
+const TASKS: Readonly<Record<SlowPhase, string>> = {
+  preShutdown: 'preShutdownServices',
+  stopContainers: 'teardownContainerLifecycle',
+  volumeFinalize: 'teardownLifecycle',
+}
+
+/**
+ * Runs a phase that waits for others, by default for no time, and returns why it failed, or null.
+ * Talos gives up after five minutes (teardownLifecycleResource). A system volume that was wiped is
+ * never closed.
+ */
+const slowPhase = async (
+  machine: Machine,
+  phase: SlowPhase,
+  actorId: string,
+  power: AbortSignal,
+): Promise<string | null> => {
+  machine.stage.phase(phase, actorId, TASKS[phase])
+  const failed =
+    phase === 'preShutdown'
+      ? '1 error occurred:\n\t* service "ext-simulated" pre-shutdown hook failed: exit status 1\n\n'
+      : 'context deadline exceeded'
+  if (phase === 'volumeFinalize' && machine.wiped !== null) {
+    await machine.takes(TAKES.closeVolumes, power)
+    return failed
+  }
+  const fault = machine.disk.state.faults.find(
+    (one): one is Extract<Fault, { kind: 'slow-stop' }> =>
+      one.kind === 'slow-stop' && one.phase === phase,
+  )
+  if (!fault) return null
+  machine.strike('slow-stop', (one) => one === fault)
+  await machine.takes(fault.ms, power)
+  return fault.fails ? failed : null
 }
 
 /**
@@ -86,27 +171,29 @@ export const resetSequence = async (
   power: AbortSignal,
 ): Promise<'boot' | 'off'> => {
   const { stage, disk } = machine
-  stage.startSequence('reset', actorId)
+  stage.startSequence('reset', actorId, phasesOf(machine, 'reset'))
   if (wish.graceful) {
     stage.phase('drain', actorId)
     // A failed drain is only logged here (Talos: taskErrorHandler).
     await drain(machine, power)
   }
   stage.phase('cleanup', actorId)
-  if (wish.graceful && disk.state.etcd) {
+  stopPods(machine)
+  // Only a hook of an extension that fails and a failure to leave etcd abort a reset. The machine
+  // then reboots unchanged.
+  let refusal = await preShutdown(machine, actorId, power)
+  if (refusal === null && wish.graceful && disk.state.etcd) {
     stage.phase('leave', actorId)
-    const refusal = await leaveEtcd(machine, power)
-    if (refusal) {
-      // A failure to leave etcd is the only error that aborts a reset. The machine then reboots
-      // unchanged.
-      stage.failSequence(refusal, actorId)
-      await machine.takes(TAKES.failedSequence, power)
-      return 'boot'
-    }
+    refusal = await leaveEtcd(machine, power)
+  }
+  if (refusal !== null) {
+    stage.failSequence(refusal, actorId)
+    await afterFailure(machine, power)
+    return 'boot'
   }
   stage.phase('preReset', actorId)
   // A failure of these phases is only logged (Talos: phaseListErrorHandler).
-  await closeVolumes(machine, actorId, power)
+  await stopAll(machine, actorId, power, { goesOn: true })
   await stopServices(machine, power)
   stage.phase(wish.partitions === null ? 'reset' : 'resetSpec', actorId)
   await machine.takes(TAKES.wipe, power)

@@ -26,9 +26,13 @@ export interface Service {
   events: { message: string; state: ServiceState; at: number }[]
 }
 
-/** Services without a health check: Talos always reports their health as unknown. */
-const UNCHECKED = new Set(['dashboard'])
-const MAX_EVENTS = 16
+/**
+ * Whether a service has no health check. Talos reports the health of such a service as unknown, and
+ * takes it for up as soon as it runs (Talos: system/services/dashboard.go, extension.go).
+ */
+const isUnchecked = (id: string): boolean => id === 'dashboard' || id.startsWith('ext-')
+/** Talos: system/events/events.go, MaxEventsToKeep. */
+const MAX_EVENTS = 64
 
 /** The services of one machine (Talos: internal/app/machined/pkg/system). */
 export class Services {
@@ -58,7 +62,7 @@ export class Services {
    */
   isUp(id: string): boolean {
     const service = this.#services.get(id)
-    return service?.state === 'Running' && (UNCHECKED.has(id) || service.healthy === true)
+    return service?.state === 'Running' && (isUnchecked(id) || service.healthy === true)
   }
 
   set(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
@@ -69,7 +73,7 @@ export class Services {
         id,
         (service = { id, state, healthy: null, lastMessage: '', lastChange: at, events: [] }),
       )
-    const health = state === 'Running' && !UNCHECKED.has(id) ? healthy : null
+    const health = state === 'Running' && !isUnchecked(id) ? healthy : null
     if (service.healthy !== health) service.lastChange = at
     service.state = state
     service.healthy = health

@@ -100,6 +100,7 @@ export class SimulatedMachine implements Machine {
     return (this.#hardware ??= rearranged(
       hardwareOf(this.seed, this.plan.index, this.plan.model, {
         missingDisks: this.plan.missingDisks,
+        secondNetwork: this.plan.secondNetwork,
         media: this.plan.media,
       }),
       this.disk.state.disks,

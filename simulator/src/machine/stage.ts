@@ -1,5 +1,6 @@
 import * as proto from '#talos/proto/gen/machine/machine_pb.ts'
 import { Code } from '#talos/proto/gen/common/common_pb.ts'
+import { hasFeature } from '../config/versions.ts'
 import type { Stage } from '../fleet/faults.ts'
 import type { Journal } from './journal.ts'
 
@@ -29,10 +30,21 @@ const PHASES: Record<Sequence, number> = {
   install: 9,
   boot: 8,
   reboot: 10,
-  shutdown: 10,
-  reset: 12,
-  upgrade: 12,
+  shutdown: 11,
+  reset: 14,
+  upgrade: 13,
 }
+/** Numbers that differ since Talos 1.14. */
+const PHASES_14: Partial<Record<Sequence, number>> = {
+  reboot: 14,
+  shutdown: 15,
+  reset: 18,
+  upgrade: 17,
+}
+
+/** Number of phases of a sequence in this minor. */
+export const phasesOf = ({ talosMinor }: { talosMinor: number }, sequence: Sequence): number =>
+  (hasFeature(talosMinor, 'stopContainers') ? PHASES_14[sequence] : undefined) ?? PHASES[sequence]
 
 const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
   initialize: 'booting',
@@ -76,6 +88,11 @@ export class StageTracker {
     this.#journal.kernel(`[talos] ${sequence} sequence: ${phases} phase(s)`)
     const stage = BY_SEQUENCE[sequence]
     if (stage) this.#to(stage, actorId)
+  }
+
+  /** Number of the phase that runs or has failed, from 1. */
+  get phaseNumber(): number {
+    return this.#phaseNumber
   }
 
   /** Reports at boot that an installed Talos skips the install sequence. */

@@ -7,28 +7,45 @@ import type { Machine } from './machine.ts'
 import type { Unmet } from './stage.ts'
 
 export const unmetBy = (machine: Machine): Unmet[] => {
-  const { config, services } = machine
+  const { config, hostname } = machine
   if (!config?.node) return []
   const isControlPlane = config.node.role === 'controlplane'
-  const required = [
-    'apid',
-    'kubelet',
-    'machined',
-    ...(isControlPlane ? ['etcd', 'trustd'] : []),
-  ].toSorted()
-  const unmet: Unmet[] = machine.isTimeSynced
-    ? []
-    : [{ name: 'time', reason: 'time is not synced' }]
-  const down = required
-    .filter((id) => !services.isUp(id))
-    .map((id) => `${id} ${services.isRunning(id) ? 'not healthy' : 'not running'}`)
-  if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
-  const pods = isControlPlane ? unreadyPods(machine) : []
-  if (pods.length > 0) unmet.push({ name: 'staticPods', reason: pods.join(', ') })
-  if (!machine.nodeReady)
-    unmet.push({ name: 'nodeReady', reason: `node "${machine.hostname}" status is not ready` })
-  return unmet
+  const checks: readonly [name: string, problems: readonly string[]][] = [
+    ['time', machine.isTimeSynced ? [] : ['time is not synced']],
+    ['network', networkProblems(machine)],
+    ['services', serviceProblems(machine, isControlPlane)],
+    ['staticPods', isControlPlane ? unreadyPods(machine) : []],
+    ['nodeReady', nodeProblems(machine, hostname)],
+  ]
+  return checks
+    .filter(([, problems]) => problems.length > 0)
+    .map(([name, problems]) => ({ name, reason: problems.join(', ') }))
 }
+
+/**
+ * A machine without an address has no default route either, which counts as connectivity
+ * (`networkReadyCheck`; controllers/network/status.go).
+ */
+const networkProblems = ({ hasAddress }: Machine): string[] =>
+  hasAddress ? [] : ['waiting on: address, connectivity']
+
+/**
+ * Services that run and are not healthy, those of extensions too, and then the required ones that
+ * don't run (`servicesCheck`).
+ */
+const serviceProblems = ({ services }: Machine, isControlPlane: boolean): string[] => [
+  ...services.all
+    .filter(({ state, healthy }) => state === 'Running' && healthy === false)
+    .map(({ id }) => `${id} not healthy`),
+  ...['apid', 'machined', 'kubelet', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
+    .filter((id) => !services.isRunning(id))
+    .map((id) => `${id} not running`),
+]
+
+const nodeProblems = ({ nodeReady, isRegistered }: Machine, hostname: string): string[] =>
+  nodeReady
+    ? []
+    : [`node "${hostname}" ${isRegistered ? 'is not ready' : 'status is not available yet'}`]
 
 /** The problem of each unhealthy static pod (`staticPodsCheck`). */
 const unreadyPods = (machine: Machine): string[] => {

@@ -1,5 +1,6 @@
 import * as network from '#talos/proto/gen/definitions/network_pb.ts'
 import * as enums from '#talos/proto/gen/definitions/enums_pb.ts'
+import { leasesEverywhere } from '../config/network.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Link } from '../fleet/hardware.ts'
 import { ipBytes, item, kind, macBytes, type Item, type Kind } from './resource.ts'
@@ -71,6 +72,28 @@ const addressesOf = (machine: Machine): string[] =>
   machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : []
 
 /**
+ * The link and address of the second network, in which nothing answers. Undefined without one. It
+ * is greater than the first address, so that Talos prefers that one for etcd and the node (Talos:
+ * controllers/network/node_address.go sorts them).
+ */
+const secondOf = (machine: Machine): { link: Link; address: string } | undefined => {
+  const link = machine.hardware.links[1]
+  const { plan, config } = machine
+  if (!plan.secondNetwork || !link || !leasesEverywhere(config?.loaded ?? null)) return undefined
+  return { link, address: plan.address.replace('127.', '172.') }
+}
+
+/** A link-local address as text. */
+const textOf = (ip: Uint8Array): string =>
+  `fe80::${[8, 10, 12, 14].map((at) => ((ip[at]! << 8) | ip[at + 1]!).toString(16)).join(':')}`
+
+/** The link-local address that the kernel derives from a MAC address (RFC 4291, appendix A). */
+const linkLocal = (mac: string): Uint8Array => {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macBytes(mac)
+  return new Uint8Array([0xfe, 0x80, 0, 0, 0, 0, 0, 0, a ^ 2, b, c, 0xff, 0xfe, d, e, f])
+}
+
+/**
  * If there is a configuration, every list except `default` has two more variants: without
  * Kubernetes' subnets, and with only these subnets (Talos: controllers/k8s/address_filter.go).
  */
@@ -83,11 +106,13 @@ const nodeAddresses = (machine: Machine): Item[] =>
   ]).map((id) => {
     // `default` has one address, and `routed` has no virtual addresses. Pods have no addresses
     // here.
+    const own = addressesOf(machine)
+    const second = id === 'default' ? [] : [secondOf(machine)?.address ?? []].flat()
     const addresses = id.endsWith('-only-k8s')
       ? []
       : id === 'default' || id.startsWith('routed')
-        ? addressesOf(machine).slice(0, 1)
-        : addressesOf(machine)
+        ? [...own.slice(0, 1), ...second]
+        : [...own, ...second]
     return item(
       id,
       network.NodeAddressSpecSchema,
@@ -116,23 +141,42 @@ const addressStatuses = (machine: Machine): Item[] => [
     },
     { family: 'inet4', scope: 'host', flags: 'permanent' },
   ),
-  ...addressesOf(machine).map((address) => {
-    const { name, index } = machine.managementLink
-    return item(
+  ...[
+    ...addressesOf(machine).map((address) => ({ address, link: machine.managementLink })),
+    ...[secondOf(machine) ?? []].flat(),
+  ].map(({ address, link: { name, index } }) =>
+    item(
       `${name}/${address}/${PREFIX_LENGTH}`,
       network.AddressStatusSpecSchema,
       {
         address: { ip: ipBytes(address), prefixLength: PREFIX_LENGTH },
         local: { ip: ipBytes(address) },
-        broadcast: { ip: ipBytes('127.20.255.255') },
+        broadcast: { ip: ipBytes(address.replace(/\d+\.\d+$/, '255.255')) },
         linkIndex: index,
         linkName: name,
         family: enums.NethelpersFamily.FAMILY_INET4,
         scope: enums.NethelpersScope.SCOPE_GLOBAL,
       },
       { family: 'inet4', scope: 'global', flags: '' },
-    )
-  }),
+    ),
+  ),
+  ...(machine.plan.secondNetwork ? machine.hardware.links : [])
+    .filter(({ up }) => up)
+    .map(({ name, index, mac }) => {
+      const ip = linkLocal(mac)
+      return item(
+        `${name}/${textOf(ip)}/64`,
+        network.AddressStatusSpecSchema,
+        {
+          address: { ip, prefixLength: 64 },
+          linkIndex: index,
+          linkName: name,
+          family: enums.NethelpersFamily.FAMILY_INET6,
+          scope: enums.NethelpersScope.SCOPE_LINK,
+        },
+        { family: 'inet6', scope: 'link', flags: 'permanent' },
+      )
+    }),
 ]
 
 const routeStatuses = (machine: Machine): Item[] =>

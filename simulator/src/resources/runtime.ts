@@ -12,7 +12,7 @@ import {
 } from '#talos/proto/gen/definitions/config_pb.ts'
 import { ServiceSpecSchema } from '#talos/proto/gen/definitions/v1alpha1_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '#talos/proto/gen/definitions/time_pb.ts'
-import { resolveExtensions } from '../factory/catalogue.ts'
+import { carriedExtensions } from '../factory/catalogue.ts'
 import type { Machine } from '../machine/machine.ts'
 import { stageWord } from '../machine/stage.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
@@ -36,7 +36,7 @@ const machineStatus = ({ stage }: Machine): Item[] => {
 const extensions = (machine: Machine): Item[] => {
   const schematic = machine.world.schematic(machine.schematic)
   return [
-    ...carried(schematic?.extensions ?? [], machine.talosVersion).map(
+    ...carriedExtensions(schematic?.extensions ?? [], machine.talosVersion).map(
       ({ name, version, description }, order) =>
         layer(`${order}.${name}`, {
           name,
@@ -62,21 +62,6 @@ const extensions = (machine: Machine): Item[] => {
       extraInfo: '',
     }),
   ]
-}
-
-/**
- * The extensions with these names. Empty if this Talos version lacks one of them, because then no
- * image exists.
- */
-const carried = (
-  names: readonly string[],
-  version: string,
-): ReturnType<typeof resolveExtensions> => {
-  try {
-    return resolveExtensions(names, version)
-  } catch {
-    return []
-  }
 }
 
 const layer = (

@@ -6,7 +6,8 @@ import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
 import { pullImage } from '../machine/images.ts'
 import { leaveEtcd } from '../machine/sequences.ts'
-import { refusesUpgrade, revert } from '../machine/upgrade.ts'
+import { revert } from '../machine/upgrading/fallback.ts'
+import { refusesUpgrade } from '../machine/upgrading/upgrade.ts'
 import { issue } from './certificates.ts'
 import {
   onControlPlane,

@@ -9,7 +9,7 @@ import { TAKES } from '../machine/durations.ts'
 import { newer, pulledInstaller } from './image-calls.ts'
 import type { Machine } from '../machine/machine.ts'
 import { partitionsOf } from '../machine/installing/partitions.ts'
-import { install } from '../machine/upgrade.ts'
+import { install } from '../machine/upgrading/upgrade.ts'
 import { builtOn, settleVolumes } from '../machine/volumes/settle.ts'
 import { forgetDevice, pathOf } from '../machine/volumes/state.ts'
 

@@ -1,18 +1,14 @@
-import { whyNoEtcd } from '../cluster/endpoints.ts'
-import type { EtcdCluster } from '../cluster/etcd.ts'
-import { imageTag } from '../config/versions.ts'
-import { drain } from './kubelet/drain.ts'
-import { TAKES } from './durations.ts'
-import { failureOutput, grubError } from './installing/installer.ts'
-import { installerProblem } from './installing/preflight.ts'
-import type { Machine } from './machine.ts'
-import { stopServices } from './sequences.ts'
-
-/**
- * The META tag of an upgrade before its first successful boot (Talos:
- * pkg/machinery/meta/constants.go, Upgrade). Its value is the boot entry of the old version.
- */
-const UPGRADE_TAG = '0x06'
+import { whyNoEtcd } from '../../cluster/endpoints.ts'
+import type { EtcdCluster } from '../../cluster/etcd.ts'
+import { imageTag } from '../../config/versions.ts'
+import { afterFailure, hasFallback, UPGRADE_TAG } from './fallback.ts'
+import { drain } from '../kubelet/drain.ts'
+import { TAKES } from '../durations.ts'
+import { failureOutput, grubError } from '../installing/installer.ts'
+import { installerProblem } from '../installing/preflight.ts'
+import type { Machine } from '../machine.ts'
+import { preShutdown, stopAll, stopPods, stopServices } from '../sequences.ts'
+import { phasesOf } from '../stage.ts'
 
 /**
  * Why a control plane refuses an upgrade because of etcd, or null (Talos: v1alpha1_server.go,
@@ -54,23 +50,26 @@ export const upgradeSequence = async (
   power: AbortSignal,
 ): Promise<'boot'> => {
   const { stage } = machine
-  stage.startSequence('upgrade', actorId)
+  stage.startSequence('upgrade', actorId, phasesOf(machine, 'upgrade'))
   // A machine in maintenance has no node and no services to stop (Talos:
   // Sequencer.MaintenanceUpgrade).
   if (machine.config?.node) {
     stage.phase('drain', actorId)
     const problem = await drain(machine, power)
     if (problem !== null) return fail(machine, problem, actorId, power)
-    for (const phase of ['cleanup', 'dbus', 'stopServices']) stage.phase(phase, actorId)
-    await stopServices(machine, power)
-    for (const phase of ['unmount', 'unmountBind', 'unmountSystem', 'volumeFinalize'])
-      stage.phase(phase, actorId)
+    stage.phase('cleanup', actorId)
+    stopPods(machine)
+    const hanging =
+      (await preShutdown(machine, actorId, power)) ?? (await stopAll(machine, actorId, power))
+    if (hanging !== null) return fail(machine, hanging, actorId, power)
   }
   stage.phase('upgrade', actorId)
   machine.journal.kernel(`[talos] task upgrade (1/1): performing upgrade via "${image}"`)
   if ((await install(machine, image, power)) !== 0)
     return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
-  for (const phase of ['meta', 'kexec', 'stopEverything', 'reboot']) stage.phase(phase, actorId)
+  for (const phase of ['meta', 'kexec', 'stopEverything']) stage.phase(phase, actorId)
+  if (machine.config?.node) await stopServices(machine, power)
+  stage.phase('reboot', actorId)
   await machine.takes(TAKES.kexec, power)
   return 'boot'
 }
@@ -82,8 +81,13 @@ export const stagedUpgradeSequence = async (
   actorId: string,
   power: AbortSignal,
 ): Promise<'boot'> => {
-  machine.stage.startSequence('upgrade', actorId)
+  machine.stage.startSequence('upgrade', actorId, phasesOf(machine, 'reboot'))
   machine.stage.phase('cleanup', actorId)
+  stopPods(machine)
+  const hanging =
+    (await preShutdown(machine, actorId, power)) ?? (await stopAll(machine, actorId, power))
+  if (hanging !== null) return fail(machine, hanging, actorId, power)
+  machine.stage.phase('stopEverything', actorId, 'stopAllServices')
   await stopServices(machine, power)
   machine.stage.phase('reboot', actorId)
   return 'boot'
@@ -149,40 +153,17 @@ const fail = async (
   signal: AbortSignal,
 ): Promise<'boot'> => {
   machine.stage.failSequence(message, actorId)
-  await machine.takes(TAKES.failedSequence, signal)
+  await afterFailure(machine, signal)
   return 'boot'
 }
-
-/** Switches the boot loader to the other entry. */
-export const revert = (machine: Machine): void =>
-  machine.disk.change((state) => {
-    const { installed, previous } = state
-    if (!installed || !previous) return
-    state.previous = { version: installed.version, image: installed.image }
-    state.installed = { ...installed, ...previous }
-    delete state.meta[UPGRADE_TAG]
-  })
 
 /**
  * The fault of an upgraded machine that can't boot: Talos switches back to the previous entry and
  * reboots (Talos: internal/app/machined/revert.go).
  */
 export const revertsUpgrade = async (machine: Machine, signal: AbortSignal): Promise<boolean> => {
-  const label = machine.disk.state.meta[UPGRADE_TAG]
-  if (label === undefined || !machine.strike('bad-boot')) return false
+  if (!hasFallback(machine) || !machine.strike('bad-boot')) return false
   machine.stage.failSequence('failed to start the system')
-  machine.journal.kernel(`[talos] reverting failed upgrade, switching to "${label}"`)
-  revert(machine)
-  await machine.takes(TAKES.failedSequence, signal)
+  await afterFailure(machine, signal)
   return true
-}
-
-/**
- * An upgraded machine that is ready keeps its version (Talos:
- * controllers/runtime/drop_upgrade_fallback.go).
- */
-export const dropFallback = (machine: Machine): void => {
-  if (machine.disk.state.meta[UPGRADE_TAG] === undefined) return
-  machine.disk.change((state) => delete state.meta[UPGRADE_TAG])
-  machine.journal.kernel('[talos] removing fallback entry')
 }
