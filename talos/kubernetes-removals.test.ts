@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { removedIn } from './kubernetes-removals.ts'
+import { gatesIn, removedIn } from './kubernetes-removals.ts'
+import { knownIn, lastWith } from './kubernetes/tables.ts'
 
 const config = `version: v1alpha1
 machine:
@@ -44,4 +45,29 @@ test('nothing is found in a configuration without such settings, for an unknown 
   expect(removedIn(config, 36)).toEqual([])
   expect(removedIn(config, 99)).toEqual([])
   expect(removedIn('a: [', 33)).toEqual([])
+})
+
+test('a gate that a table no longer has stops the upgrade to its minor alone', () => {
+  const gate =
+    'apiVersion: v1alpha1\nkind: KubeletConfig\nconfig:\n  featureGates:\n    UserNamespacesPodSecurityStandards: true\n'
+  expect([34, 35, 36].map((minor) => removedIn(gate, minor))).toEqual([
+    [],
+    ['kubelet: feature gate UserNamespacesPodSecurityStandards'],
+    [],
+  ])
+})
+
+test('a minor before the tables knows the gates of the oldest one and those removed since', () => {
+  expect([30, 31, 32].map((minor) => gatesIn(minor)?.has('KMSv2'))).toEqual([true, true, false])
+  expect([30, 31].map((minor) => gatesIn(minor)?.has('CSINodeExpandSecret'))).toEqual([true, false])
+  expect(gatesIn(99)).toBeNull()
+})
+
+test('each minor has what it brought and not what it removed', () => {
+  const has = (api: string) => [32, 35, 36, 37].map((minor) => knownIn(minor)?.apis.has(api))
+  expect(has('autoscaling/v2beta2')).toEqual([true, true, false, false])
+  expect(has('lifecycle.k8s.io/v1alpha1')).toEqual([false, false, false, true])
+  expect(knownIn(33)?.gates.get('NodeSwap')).toBeNull()
+  expect(knownIn(34)?.gates.get('NodeSwap')).toBe(true)
+  expect([lastWith('AppArmor'), lastWith('batch/v1'), lastWith('x')]).toEqual([32, 37, undefined])
 })

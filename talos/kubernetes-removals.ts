@@ -1,16 +1,16 @@
 /**
  * Flags and feature gates that Kubernetes minors have removed. A program refuses to start with a
  * flag or feature gate that it doesn't know, so configurations are checked before an upgrade.
- * Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes
- * documentation.
+ * Sources: of flags, and of gates up to 1.32, the "CHANGELOG-1.xx.md" of each minor and "Feature
+ * Gates (removed)" of the Kubernetes documentation; of later gates `kubernetes/tables.ts`.
  */
 import { ConfigError } from './config/problem.ts'
 import { type Facts, factsOf } from './facts/facts.ts'
+import { knownIn, oldestTable } from './kubernetes/tables.ts'
 
 interface Removals {
+  /** Removed feature gates, of minors that have no table before them. */
   readonly featureGates?: readonly string[]
-  /** Feature gates that still exist and refuse any other value. */
-  readonly lockedGates?: { readonly [gate: string]: boolean }
   /** Removed flags by program. */
   readonly flags?: { readonly [program in Program]?: readonly string[] }
 }
@@ -79,7 +79,6 @@ const removals: Readonly<Record<number, Removals>> = {
   },
   32: {
     featureGates: [
-      'AllowServiceLBStatusOnNonLB',
       'CloudDualStackNodeIPs',
       'DRAControlPlaneController',
       'HPAContainerMetrics',
@@ -97,79 +96,15 @@ const removals: Readonly<Record<number, Removals>> = {
     ],
   },
   33: {
-    featureGates: [
-      'AppArmor',
-      'AppArmorFields',
-      'CPUManager',
-      'DisableCloudProviders',
-      'DisableKubeletCloudCredentialProviders',
-      'JobPodFailurePolicy',
-      'KubeProxyDrainingTerminatingNodes',
-      'PDBUnhealthyPodEvictionPolicy',
-      'PersistentVolumeLastPhaseTransitionTime',
-      'VolumeCapacityPriority',
-    ],
     flags: { 'kube-apiserver': ['cloud-config'] },
   },
   34: {
-    featureGates: ['DevicePluginCDIDevices', 'LegacySidecarContainers', 'PodDisruptionConditions'],
     flags: { kubelet: ['cloud-config'] },
   },
   35: {
-    featureGates: ['SizeMemoryBackedVolumes', 'UserNamespacesHostNetworkSupport'],
     flags: { kubelet: ['pod-infra-container-image'] },
   },
-  36: {
-    featureGates: [
-      'CSIMigrationPortworx',
-      'HonorPVReclaimPolicy',
-      'InTreePluginPortworxUnregister',
-      'WatchFromStorageWithoutResourceVersion',
-    ],
-  },
   37: {
-    featureGates: [
-      'APIServerTracing',
-      'AnonymousAuthConfigurableEndpoints',
-      'AnyVolumeDataSource',
-      'AuthorizeNodeWithSelectors',
-      'AuthorizeWithSelectors',
-      'BtreeWatchCache',
-      'ConsistentListFromCache',
-      'GangScheduling',
-      'JobBackoffLimitPerIndex',
-      'JobPodReplacementPolicy',
-      'JobSuccessPolicy',
-      'LogarithmicScaleDown',
-      'OrderedNamespaceDeletion',
-      'PodLifecycleSleepAction',
-      'PodLifecycleSleepActionAllowZero',
-      'PreventStaticPodAPIReferences',
-      'RelaxedDNSSearchValidation',
-      'ResilientWatchCacheInitialization',
-      'RetryGenerateName',
-      'SchedulerQueueingHints',
-      'SidecarContainers',
-      'StreamingCollectionEncodingToJSON',
-      'StreamingCollectionEncodingToProtobuf',
-      'StructuredAuthenticationConfiguration',
-      'WorkloadAwarePreemption',
-    ],
-    lockedGates: {
-      DRAExtendedResource: true,
-      DRAPrioritizedList: true,
-      DRAResourceClaimDeviceStatus: true,
-      DeclarativeValidationTakeover: false,
-      DisableCPUQuotaWithExclusiveCPUs: true,
-      HPAConfigurableTolerance: true,
-      HostnameOverride: true,
-      InPlacePodVerticalScalingInitContainers: true,
-      NodeDeclaredFeatures: true,
-      PLEGOnDemandRelist: true,
-      PodReadyToStartContainersCondition: true,
-      RelaxedServiceNameValidation: true,
-      WatchCacheInitializationPostStartHook: true,
-    },
     flags: {
       // Those that the kubelet had by accident from the cAdvisor library.
       kubelet: [
@@ -197,15 +132,47 @@ const removals: Readonly<Record<number, Removals>> = {
   },
 }
 
-/** Feature gates and flags of a program that this minor and those before it have removed. */
-export function removedUpTo(
-  minor: number,
-  program: Program,
-): { readonly gates: ReadonlySet<string>; readonly flags: ReadonlySet<string> } {
-  const past = Object.entries(removals).flatMap(([of, one]) => (Number(of) <= minor ? [one] : []))
+/** Flags of a program that this minor and those before it have removed. */
+export const removedFlags = (minor: number, program: Program): ReadonlySet<string> =>
+  new Set(
+    Object.entries(removals).flatMap(([of, { flags }]) =>
+      Number(of) <= minor ? (flags?.[program] ?? []) : [],
+    ),
+  )
+
+/** Whether a minor up to the oldest with a table has removed the gate. */
+export const isGateOfThePast = (gate: string): boolean =>
+  Object.values(removals).some(({ featureGates = [] }) => featureGates.includes(gate))
+
+/**
+ * Feature gates that a minor knows; null if it is newer than the tables. A minor older than them
+ * knows those of the oldest table, and those that were removed in between.
+ */
+export function gatesIn(minor: number): ReadonlySet<string> | null {
+  if (minor >= oldestTable) {
+    const known = knownIn(minor)
+    return known === undefined ? null : new Set(known.gates.keys())
+  }
+  const since = Object.entries(removals).filter(([of]) => Number(of) > minor)
+  return new Set([
+    ...knownIn(oldestTable)!.gates.keys(),
+    ...since.flatMap(([, { featureGates = [] }]) => featureGates),
+  ])
+}
+
+/** Feature gates that a minor has removed, and those that it has locked to a value. */
+function gateChanges(minor: number): {
+  readonly removed: readonly string[]
+  readonly locked: readonly (readonly [gate: string, only: boolean])[]
+} {
+  const [before, now] = [knownIn(minor - 1)?.gates, knownIn(minor)?.gates]
+  if (before === undefined || now === undefined)
+    return { removed: removals[minor]?.featureGates ?? [], locked: [] }
   return {
-    gates: new Set(past.flatMap((one) => one.featureGates ?? [])),
-    flags: new Set(past.flatMap((one) => one.flags?.[program] ?? [])),
+    removed: [...before.keys()].filter((gate) => !now.has(gate)),
+    locked: [...now].flatMap(([gate, only]) =>
+      only !== null && (before.get(gate) ?? null) === null ? [[gate, only] as const] : [],
+    ),
   }
 }
 
@@ -226,7 +193,8 @@ function factsIn(config: string): Facts | undefined {
 export function removedIn(config: string, minor: number): string[] {
   const facts = factsIn(config)
   if (facts === undefined) return []
-  const { featureGates = [], lockedGates = {}, flags = {} } = removals[minor] ?? {}
+  const { flags = {} } = removals[minor] ?? {}
+  const { removed, locked } = gateChanges(minor)
   return (Object.keys(programs) as Program[]).flatMap((program) => {
     const used = facts[programs[program]]
     const named = (used['feature-gates'] ?? []).flatMap((value) => value.split(','))
@@ -240,10 +208,10 @@ export function removedIn(config: string, minor: number): string[] {
       ...(flags[program] ?? [])
         .filter((flag) => Object.hasOwn(used, flag))
         .map((flag) => `${program}: flag ${flag}`),
-      ...featureGates
+      ...removed
         .filter((gate) => gates.has(gate))
         .map((gate) => `${program}: feature gate ${gate}`),
-      ...Object.entries(lockedGates)
+      ...locked
         .filter(([gate, value]) => gates.has(gate) && gates.get(gate) !== String(value))
         .map(([gate, value]) => `${program}: feature gate ${gate}, which can only be ${value}`),
     ]

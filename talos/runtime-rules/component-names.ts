@@ -7,7 +7,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 const ofApiServer = ['cluster', 'apiServer', 'extraArgs'] as const
 
 /** The parts of an argument that is a text with commas, or a list of such texts. */
-function partsOf({ main }: Configuration, path: readonly string[]): string[] {
+export function partsOf({ main }: Configuration, path: readonly string[]): string[] {
   if (!main.has(...path)) return []
   const texts = main.texts(...path).map(({ text }) => text)
   return (texts.length > 0 ? texts : [textOf(main.nearest(path))])

@@ -20,6 +20,7 @@ import { kubeletRules } from './kubelet.ts'
 import { authenticationRules } from './kubernetes/authentication.ts'
 import { kubernetesConfigRules } from './kubernetes/configs.ts'
 import { kubernetesRules } from './kubernetes.ts'
+import { kubernetesNameRules } from './kubernetes/names.ts'
 import { accessLimitRules } from './limits/access.ts'
 import { bondRules } from './limits/bonds.ts'
 import { clusterLimitRules } from './limits/cluster.ts'
@@ -68,6 +69,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...podResourceRules,
   ...nodeNetworkRules,
   ...componentNameRules,
+  ...kubernetesNameRules,
   ...componentFlagRules,
   ...componentConfigRules,
   ...certificateRules,

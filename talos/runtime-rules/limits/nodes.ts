@@ -1,6 +1,6 @@
-/** Static pods, mounts, volumes and feature gates that Kubernetes refuses, and harmful sysctls. */
+/** Static pods, mounts, volumes and arguments that Kubernetes refuses, and harmful sysctls. */
 import { type Report, textOf } from '../../config/report.ts'
-import { removedUpTo } from '../../kubernetes-removals.ts'
+import { removedFlags } from '../../kubernetes-removals.ts'
 import { type Configuration, quoted, type RuntimeRule } from '../rule.ts'
 
 const mounts = ['machine', 'kubelet', 'extraMounts'] as const
@@ -36,12 +36,6 @@ function minorOf({ main, kubernetesVersion }: Configuration): number | null {
   const minor = /^v?1\.(\d+)/.exec(text ?? '')?.[1]
   return minor === undefined ? null : Number(minor)
 }
-
-/** Names of the gates in an argument, which is a text or a list of texts. */
-const gatesOf = (main: Report, path: readonly string[]): string[] =>
-  [...main.texts(...path).map(({ text }) => text), textOf(main.nearest(path))]
-    .flatMap((text) => text.split(','))
-    .map((pair) => pair.split('=', 1)[0]!.trim())
 
 /** A subdomain of RFC 1123 as Kubernetes checks it, which doesn't limit the length of a label. */
 const subdomain = /^(?=.{1,253}$)[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*$/
@@ -155,28 +149,13 @@ export const nodeLimitRules: readonly RuntimeRule[] = [
   {
     id: 'removed-from-kubernetes',
     source:
-      'Kubernetes CHANGELOG-1.*.md and docs, "Feature Gates (removed)"; staging/src/k8s.io/component-base/featuregate/feature_gate.go, Set: "unrecognized feature gate" ends the program',
+      'Kubernetes CHANGELOG-1.*.md; cmd/kube-*/app: an unknown flag ends the program (spf13/pflag)',
     level: 'warn',
     *find(whole) {
       const { main } = whole
       const minor = minorOf(whole)
       for (const { section, name, program } of minor === null ? [] : components) {
-        const { gates, flags } = removedUpTo(minor!, program)
-        const path = [...section, 'extraArgs', 'feature-gates']
-        const fields = main.entries('machine', 'kubelet', 'extraConfig', 'featureGates')
-        const found = [
-          ...(main.has(...path) ? gatesOf(main, path).map((gate) => ({ path, gate })) : []),
-          ...(program === 'kubelet'
-            ? fields.map((entry) => ({ path: entry.path, gate: entry.key }))
-            : []),
-        ]
-        for (const one of found)
-          if (gates.has(one.gate))
-            yield {
-              document: main,
-              path: one.path,
-              sentence: `Kubernetes 1.${minor} has no feature gate ${one.gate} any more, and ${name} does not start with an unknown one: leave it out`,
-            }
+        const flags = removedFlags(minor!, program)
         for (const { path: where, key } of main.entries(...section, 'extraArgs'))
           if (flags.has(key))
             yield {

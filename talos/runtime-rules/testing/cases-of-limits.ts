@@ -104,15 +104,61 @@ export const casesOfLimits: Cases = {
   },
   'removed-from-kubernetes': {
     bad: [
+      args('apiServer', 'cloud-config: /etc/cloud.conf'),
+      kubeletArgs('cloud-config: /etc/cloud.conf'),
+      kubeletArgs('pod-infra-container-image: x'),
+    ],
+    good: [kubeletArgs('v: 2')],
+  },
+  'feature-gate': {
+    bad: [
       args('apiServer', 'feature-gates: "TTLAfterFinished=true,MutatingAdmissionPolicy=true"'),
       args('scheduler', 'feature-gates: EphemeralContainers=true'),
+      args('controllerManager', 'feature-gates: [AllAlpha=true, HPAScaleToZeros=true]'),
+      args('apiServer', 'feature-gates: "kube:UserNamespacesPodSecurityStandards=true"'),
       kubelet('featureGates: {AppArmor: true}'),
-      args('apiServer', 'cloud-config: /etc/cloud.conf'),
+      kubelet('featureGates: {UserNamespacesPodSecurityStandards: true}'),
+      kubeletArgs('feature-gates: GracefulNodeShutdowns=true'),
     ],
     good: [
-      args('apiServer', 'feature-gates: MutatingAdmissionPolicy=true'),
-      kubelet('featureGates: {NodeSwap: true}'),
+      args('apiServer', 'feature-gates: "MutatingAdmissionPolicy=true, AllBeta=true,"'),
+      args('apiServer', 'feature-gates: kube:WatchList=true'),
+      kubelet('featureGates: {NodeSwap: true, ContextualLogging: true}'),
+      'machine: {kubelet: {image: "a/kubelet:v1.31.0", extraConfig: {featureGates: {KMSv2: true}}}}',
+      'machine: {kubelet: {image: "a/kubelet:v1.99.0", extraConfig: {featureGates: {New: true}}}}',
     ],
+  },
+  'feature-gate-locked': {
+    bad: [
+      kubelet('featureGates: {NodeSwap: false}'),
+      args('apiServer', 'feature-gates: "AllBeta=true,DynamicResourceAllocation=false"'),
+      args('scheduler', 'feature-gates: [DynamicResourceAllocation=0]'),
+    ],
+    good: [
+      kubelet('featureGates: {NodeSwap: true}'),
+      'machine: {kubelet: {image: "a/kubelet:v1.33.0", extraConfig: {featureGates: {NodeSwap: false}}}}',
+    ],
+  },
+  'api-version': {
+    bad: [
+      args('apiServer', 'runtime-config: batch/v2alpha1=true'),
+      args('apiServer', 'runtime-config: "api/all=true,autoscaling/v2beta2=true"'),
+      args('apiServer', 'runtime-config: [batch/v1=true, a.io/v1=true]'),
+      args('apiServer', 'runtime-config: api/v1=true'),
+    ],
+    good: [
+      args('apiServer', 'runtime-config: "v1=true,batch/v1=true,apps/v1/deployments=false"'),
+      args('apiServer', 'runtime-config: "api/alpha=true,resource.k8s.io/v1beta1=true"'),
+      'cluster: {apiServer: {image: "a/kube-apiserver:v1.35.1", extraArgs: {runtime-config: autoscaling/v2beta2=true}}}',
+      'cluster: {apiServer: {image: "a/kube-apiserver:v1.31.1", extraArgs: {runtime-config: batch/v9=true}}}',
+    ],
+  },
+  'api-version-of-old-minor': {
+    bad: ['batch/v2alpha1=true', 'a.io/v1', '[v1=true, node.k8s.io/v2/x=true]'].map(
+      (text) =>
+        `cluster: {apiServer: {image: "a/kube-apiserver:v1.31.1", extraArgs: {runtime-config: ${text}}}}`,
+    ),
+    good: [args('apiServer', 'runtime-config: batch/v2alpha1=true')],
   },
   'sysctl-harmful': {
     bad: [

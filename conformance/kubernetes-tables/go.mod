@@ -1,0 +1,3 @@
+module kubernetes-tables
+
+go 1.24
