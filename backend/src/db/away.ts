@@ -49,6 +49,12 @@ const isUnreached = (error: unknown): boolean =>
       socketErrors.has(String(error.code))
 
 /**
+ * Clients that have told of the loss of their connection. Their socket may still be open then: the
+ * server has said that it ends the session, and closes it in a moment.
+ */
+const lost = new WeakSet<Client>()
+
+/**
  * Gives an error of a connection its type: `DatabaseAway` if the connection has ended. Answers of
  * the server keep theirs (`DatabaseError`), and so do errors of this program, such as a value that
  * can't be read.
@@ -56,7 +62,7 @@ const isUnreached = (error: unknown): boolean =>
 export function typedError(client: Client, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseAway || error instanceof DatabaseError)
     return error
-  return isUnreached(error) || client.connection.stream.destroyed
+  return isUnreached(error) || lost.has(client) || client.connection.stream.destroyed
     ? new DatabaseAway(sentenceOf(error), { cause: error })
     : error
 }
@@ -80,6 +86,7 @@ export async function takeClient(pool: Pool): Promise<PoolClient> {
 
 /** Lets the queries of a client fail with typed errors. */
 export function typeErrors(client: Client): void {
+  client.on('error', () => void lost.add(client))
   const typed = (...args: unknown[]): unknown => {
     const query = Reflect.get(Client.prototype, 'query') as (...args: unknown[]) => unknown
     const answer = query.apply(client, args)
