@@ -31,6 +31,7 @@ export {
   askNodes,
   askPods,
   type Heard,
+  isOwnDelay,
   mostPods,
   nodesHealth,
 } from './ask-kubernetes.ts'

@@ -1,4 +1,5 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
+import { OutOfTime } from '#contract/connections/causes.ts'
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
 import type { Clock } from '../../clock.ts'
 import type { Kubernetes, KubernetesTarget } from '../../kubernetes/client.ts'
@@ -16,6 +17,21 @@ const wholeMs = 4_000
 export const mostPods = 150_000
 const mostNodes = 5_000
 
+/**
+ * The first minutes of this process, in ms since its start. It contacts everything at once then, and
+ * may itself be slow.
+ */
+const startingMs = 180_000
+
+/**
+ * Whether an error says nothing about the other side: our own time limit has ended the wait for its
+ * answer, in the first minutes after our start. A refusal or a broken connection is the other side's
+ * at any time.
+ * @param upMs ms since the start of this process
+ */
+export const isOwnDelay = (error: unknown, upMs: number): boolean =>
+  upMs < startingMs && error instanceof Error && error.cause instanceof OutOfTime
+
 /** A node as Kubernetes shows it. */
 export interface SeenNode {
   readonly name: string
@@ -30,18 +46,19 @@ export interface SeenNode {
 /** The value, or why it could not be read. */
 export type Heard<T> =
   | { readonly value: T; readonly failed: null }
-  | { readonly value: null; readonly failed: string }
+  | { readonly value: null; readonly failed: string; readonly isOwnDelay: boolean }
 
 async function heard<T>(
   signal: AbortSignal,
   ask: (signal: AbortSignal) => Promise<T>,
+  upMs = Infinity,
 ): Promise<Heard<T>> {
   try {
     return { value: await within(signal, wholeMs, ask), failed: null }
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KubernetesError)) throw error
-    return { value: null, failed: error.message }
+    return { value: null, failed: error.message, isOwnDelay: isOwnDelay(error, upMs) }
   }
 }
 
@@ -49,6 +66,8 @@ async function heard<T>(
 interface ApiServerReport {
   readonly state: ClusterHealth['kubernetes_api'][number]
   readonly ms: number | null
+  /** It was late in the first minutes after our start (`isOwnDelay`). */
+  readonly isOwnDelay: boolean
 }
 
 export const askApiServers = (
@@ -59,10 +78,14 @@ export const askApiServers = (
   Promise.all(
     targets.map(async (target): Promise<ApiServerReport> => {
       const began = clock.monotonic()
-      const { failed } = await heard(signal, (limit) => client.readyz(target, limit))
-      const ready = failed === null
-      const state = { node_id: target.id, name: target.name, ready, reason: failed }
-      return { state, ms: ready ? clock.monotonic() - began : null }
+      const answer = await heard(signal, (limit) => client.readyz(target, limit), began)
+      const ready = answer.failed === null
+      const state = { node_id: target.id, name: target.name, ready, reason: answer.failed }
+      return {
+        state,
+        ms: ready ? clock.monotonic() - began : null,
+        isOwnDelay: answer.failed !== null && answer.isOwnDelay,
+      }
     }),
   )
 

@@ -53,7 +53,7 @@ export const healthWatch = (parts: ClusterParts): Reconciler => ({
     )
     const seen = {
       etcd: etcdHealth(etcd).members,
-      api_servers: apiServers.map(({ state }) => state),
+      api_servers: apiServers.map(({ state, isOwnDelay }) => ({ ...state, isOwnDelay })),
       missing_disks: missing,
     }
     const observed = observedOf(row.observed, seen, isAtWork(running))

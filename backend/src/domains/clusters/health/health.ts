@@ -21,7 +21,11 @@ import { linesOf, snapshotSaid } from './lines.ts'
 import { isInDocuments } from '../forms.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 
-const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
+const notYet: Heard<never> = {
+  value: null,
+  failed: 'No control plane has joined yet',
+  isOwnDelay: false,
+}
 
 /**
  * Reads etcd, the API servers and the nodes in parallel. Each call has a limit of four seconds;

@@ -16,8 +16,8 @@ const member = (healthy: boolean | null): EtcdMemberHealth => ({
   healthy,
   reason: healthy === true ? null : 'etcd is Failed',
 })
-const api = (ready: boolean) => [
-  { node_id: 'a', name: 'a', ready, reason: ready ? null : 'connection refused' },
+const api = (ready: boolean, isOwnDelay = false) => [
+  { node_id: 'a', name: 'a', ready, reason: ready ? null : 'connection refused', isOwnDelay },
 ]
 const seen = (healthy: boolean | null, ready: boolean) => ({
   etcd: [member(healthy)],
@@ -49,6 +49,13 @@ test('what a running change restarts is not counted, but what was not well befor
   expect(misses(restarting)).toEqual([0, 0])
   const ill = observedOf(observedOf(null, seen(true, false), false), seen(true, false), false)
   expect(misses(observedOf(ill, seen(false, false), true))).toEqual([0, 2])
+})
+
+test('a late answer after our own start is not counted, but what was not well before stays so', () => {
+  const late = { ...seen(true, false), api_servers: api(false, true) }
+  expect(misses(observedOf(observedOf(null, late, false), late, false))).toEqual([0, 0])
+  const ill = observedOf(observedOf(null, seen(true, false), false), seen(true, false), false)
+  expect(misses(observedOf(ill, late, false))).toEqual([0, 2])
 })
 
 test('a change that waits for its window between two servers restarts nothing, and one that waits in a step does', () => {

@@ -36,7 +36,10 @@ export const isAtWork = (operation: Pick<Operation, 'status' | 'steps'> | undefi
 
 interface Seen {
   readonly etcd: ClusterHealth['etcd']['members']
-  readonly api_servers: ClusterHealth['kubernetes_api']
+  readonly api_servers: readonly (ClusterHealth['kubernetes_api'][number] & {
+    /** Its answer was late because of us, which is no news of it (`isOwnDelay`). */
+    readonly isOwnDelay: boolean
+  })[]
   readonly missing_disks: Observed['missing_disks']
 }
 
@@ -49,6 +52,7 @@ export function observedOf(before: Observed | null, seen: Seen, isChanging: bool
     known: readonly Part[] | undefined,
     { node_id, name }: Pick<Part, 'node_id' | 'name'>,
     ill: string | null,
+    isExplained = isChanging,
   ): Part => {
     // A dead member of etcd may have the name of a server that has another one.
     const last = known?.find((one) => one.name === name && one.node_id === node_id)?.misses ?? 0
@@ -57,7 +61,7 @@ export function observedOf(before: Observed | null, seen: Seen, isChanging: bool
       node_id,
       name,
       ill,
-      misses: ill === null ? 0 : isChanging && last < missesUntilIll ? last : misses,
+      misses: ill === null ? 0 : isExplained && last < missesUntilIll ? last : misses,
     }
   }
   return {
@@ -67,7 +71,12 @@ export function observedOf(before: Observed | null, seen: Seen, isChanging: bool
       alarms: m.alarms ?? [],
     })),
     api_servers: seen.api_servers.map((a) =>
-      part(before?.api_servers, a, a.ready ? null : (a.reason ?? 'It is not ready')),
+      part(
+        before?.api_servers,
+        a,
+        a.ready ? null : (a.reason ?? 'It is not ready'),
+        isChanging || a.isOwnDelay,
+      ),
     ),
     missing_disks: seen.missing_disks,
   }

@@ -5,6 +5,7 @@ import type { Kubernetes } from '../../../kubernetes/client.ts'
 import {
   controlPlanesOf,
   factsOf,
+  isOwnDelay,
   kubernetesOf,
   removeFromEtcd,
   removeFromKubernetes,
@@ -53,7 +54,10 @@ const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | 
 /** Notes the problem of the cluster with its reason, or that it has none. */
 export async function watch(turn: ClusterTurn): Promise<Outcome> {
   const { state } = turn
-  const { verdict, problem, nodes } = await health(turn)
+  const seen = await health(turn)
+  // Nothing is known: what was known before stands.
+  if (seen === null) return { againMs: watchMs }
+  const { verdict, problem, nodes } = seen
   // The count is capped, so that the row of a degraded cluster doesn't change with every failed
   // check.
   const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
@@ -98,7 +102,8 @@ interface Health {
   readonly nodes: Nodes | null
 }
 
-async function health(turn: ClusterTurn): Promise<Health> {
+/** Null if our own delay after a start explains that the API did not answer. */
+async function health(turn: ClusterTurn): Promise<Health | null> {
   const { parts, job, state } = turn
   try {
     const left = await removeGone(turn)
@@ -126,6 +131,7 @@ async function health(turn: ClusterTurn): Promise<Health> {
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
     const silent = await silentAmong(turn, controlPlanesOf(state.members))
+    if (silent === null && isOwnDelay(error, job.upMs())) return null
     const tail = silent === null ? '' : `. ${silent.name}: ${silent.silence}`
     return {
       verdict: `The Kubernetes API does not answer: ${error.message}${tail}`,

@@ -173,6 +173,7 @@ export function observing(backend: Backend) {
         name: m.name,
         ready: i !== 1 || ill.api === undefined,
         reason: i === 1 ? (ill.api ?? null) : null,
+        isOwnDelay: false,
       })),
       missing_disks:
         ill.disk === undefined
