@@ -25,7 +25,7 @@ export const HistoryEntry = z.object({
   /** What happened, in words. */
   message: sentenceText,
   by: z.object({ kind: z.enum(actors), name: nameText }),
-  /** The operation that it belonged to, and who requested that. */
+  /** The operation that it belonged to, and who requested that. `kind`: null if it was removed. */
   operation: z.nullable(
     z.object({
       id: z.uuid(),

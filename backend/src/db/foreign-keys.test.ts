@@ -28,8 +28,11 @@ const deletedFrom = (): Set<string> => {
 const prevented: Record<string, string> = {
   'cluster.datacenter_id → datacenter':
     'datacenter_in_use; deleted clusters forget their datacenter',
+  'cluster.operation_id → operation': 'an operation that a cluster names is kept',
+  'cluster_pool.operation_id → operation': 'an operation that pools name is kept',
   'cluster_recovery.snapshot_id → snapshot':
     'the row of a snapshot is kept as long as a recovery names it',
+  'cluster_server.operation_id → operation': 'an operation that a member names is kept',
   'image.token_id → join_token': 'a revoked token that an image has is kept',
   'join_arrival.token_id → join_token': 'a revoked token with arrivals is kept',
   'server.datacenter_id → datacenter': 'datacenter_in_use; removed servers forget their datacenter',

@@ -13,12 +13,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { isDatabaseAway } from '../causes/causes.ts'
 import { Told } from '../causes/told.ts'
-import { type Db, inTransaction, type Tx, untilDatabase } from '../db/db.ts'
+import { type Db, inTransaction, tryLock, type Tx, untilDatabase } from '../db/db.ts'
 import type { Log } from '../log.ts'
 import { inSpan, type Span } from '../tracing/tracing.ts'
 import { cleared, halt, haltedObjects, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { FenceLost, type Job, jobOf, type JobParts, type Taken, type Work } from './job.ts'
+import { type EffectSlice, type RemovedEffects, removeSlice } from './old-effects.ts'
 import { sentenceFor } from './trouble.ts'
 
 export { type Fence, FenceLost, type Job, oneByOne, type Taken, type Work } from './job.ts'
@@ -90,6 +91,8 @@ export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
+/** Effects that are looked at in one transaction. */
+const effectSlice = 1_000
 /** Delay after a run that was interrupted by a lost database connection. */
 const afterLossMs = 100
 
@@ -192,6 +195,27 @@ export class Engine {
     if (halted.length > 0)
       await inTransaction(this.db, (tx) => carriers.halted(tx, halted, haltedSentence))
     return { halted, isAny }
+  }
+
+  /** Removes the effects that ended before this time and that nobody needs. Returns their number. */
+  async removeOldEffects(endedBefore: Date): Promise<number> {
+    const carriers = this.#carriers
+    if (!carriers) return 0
+    let removed = 0
+    for (let after: RemovedEffects['last'] = null; ;) {
+      const slice: EffectSlice = {
+        endedBefore,
+        after,
+        limit: effectSlice,
+        carried: carriers.carried(),
+      }
+      const one: RemovedEffects | null = await inTransaction(this.db, async (tx) =>
+        (await tryLock(tx, 'steelyard old effects')) ? removeSlice(tx, slice) : null,
+      )
+      removed += one?.removed ?? 0
+      if (one === null || one.read < effectSlice) return removed
+      after = one.last
+    }
   }
 
   /** The objects whose runs have ended the process repeatedly, and have not ended since. */

@@ -23,15 +23,9 @@ import type { SystemCaller, UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { Operations } from './api.ts'
-import {
-  maySee,
-  type OperationParts,
-  serialised,
-  unknownOperation,
-  type View,
-  viewing,
-} from './present.ts'
+import { maySee, type OperationParts, serialised, type View, viewing } from './present.ts'
 import { delays } from './delays.ts'
+import { removeOld, unknownOperation } from './removing.ts'
 import { requests } from './requests.ts'
 import { stoppedUpgrade } from './stopped.ts'
 import * as judged from './store-judged.ts'
@@ -68,10 +62,14 @@ export function operations(parts: OperationParts): Operations & Domain {
     ...asked,
     ...delays(parts.db),
     worksPerServer: view.worksPerServer,
+    removeOld: async () => void (await removeOld(parts)),
   }
 }
 
-const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }: View) => ({
+const reading = (
+  { db, engine, config }: OperationParts,
+  { shown, whole, plain, wholes }: View,
+) => ({
   async list(
     caller: UserCaller,
     query: Input<typeof operationList>['query'],
@@ -83,7 +81,7 @@ const reading = ({ db, engine }: OperationParts, { shown, whole, plain, wholes }
   /** @throws Problem not_found, also if the caller may not see the target */
   async get(caller: UserCaller, id: string): Promise<Operation> {
     const found = await store.get(db, id)
-    if (!found || !maySee(caller, found.row)) throw unknownOperation()
+    if (!found || !maySee(caller, found.row)) throw unknownOperation({ config })
     return (await shown(db, [found]))[0]!
   },
 

@@ -7,7 +7,6 @@ import * as z from 'zod/mini'
 import { sharing } from '#contract/bounds/rows.ts'
 import { Operation, operationList } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
-import { Problem } from '#contract/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Work } from '../../engine/engine.ts'
 import { type Caller, system, type UserCaller } from '../../http/caller.ts'
@@ -17,7 +16,7 @@ import * as store from './store.ts'
 
 export type OperationParts = Pick<
   Platform,
-  'db' | 'clock' | 'record' | 'tell' | 'engine' | 'tracing'
+  'db' | 'clock' | 'config' | 'record' | 'tell' | 'engine' | 'tracing'
 >
 export type View = ReturnType<typeof viewing>
 
@@ -136,7 +135,6 @@ function present(
   }
 }
 
-export const unknownOperation = () => new Problem('not_found', 'There is no such operation')
 export const maySee = (caller: UserCaller, { scope }: Pick<store.OperationRow, 'scope'>): boolean =>
   scope === null || (caller.scopes as readonly string[]).includes(scope)
 

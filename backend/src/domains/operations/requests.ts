@@ -20,26 +20,30 @@ import { demandScope, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import type { RetryGuard, Wipes } from './api.ts'
 import { demandFree, shownDisk } from './checks.ts'
-import { maySee, type OperationParts, unknownOperation, type View } from './present.ts'
+import { maySee, type OperationParts, type View } from './present.ts'
 import { delays } from './delays.ts'
+import { unknownOperation } from './removing.ts'
 import * as store from './store.ts'
 
 const mayChange = (caller: UserCaller, { row, steps }: store.Found): Verdict =>
   all(...scopesToChange(row, steps).map((scope) => permits(caller.scopes, scope)))
 
 /** Locks the operation's row and returns it. @throws Problem not_found, forbidden */
-async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> {
+async function lockFor(
+  parts: Pick<OperationParts, 'config'>,
+  tx: Tx,
+  caller: UserCaller,
+  id: string,
+): Promise<store.OperationRow> {
   const row = await store.lock(tx, id)
-  if (!row || !maySee(caller, row)) throw unknownOperation()
+  if (!row || !maySee(caller, row)) throw unknownOperation(parts)
   const { steps } = (await store.get(tx, id))!
   for (const scope of scopesToChange(row, steps)) demandScope(caller, scope)
   return row
 }
 
-export function requests(
-  { db, clock, record, engine, tracing }: OperationParts,
-  { wake, whole, objectsOf }: View,
-) {
+export function requests(parts: OperationParts, { wake, whole, objectsOf }: View) {
+  const { db, clock, record, engine, tracing } = parts
   const guards = new Map<string, RetryGuard>()
 
   const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
@@ -78,7 +82,7 @@ export function requests(
     /** @throws Problem operation_ended, forbidden */
     cancel: (caller: UserCaller, id: string): Promise<Operation> =>
       inTransaction(db, async (tx) => {
-        const row = await lockFor(tx, caller, id)
+        const row = await lockFor(parts, tx, caller, id)
         demand(canCancelOperation(row), 'operation_ended')
         const after = await store.update(tx, id, {
           status: 'cancelling',
@@ -99,7 +103,7 @@ export function requests(
       const wipes = await wipesOf(caller, id)
       return inTransaction(db, async (tx) => {
         const may = await mayRetry(tx, id)
-        const row = await lockFor(tx, caller, id)
+        const row = await lockFor(parts, tx, caller, id)
         demand(canRetryOperation(row), 'operation_ended')
         // Additions of servers may run concurrently. Every other operation is exclusive on its
         // target.
@@ -135,7 +139,7 @@ export function requests(
     /** Disks to confirm before a retry. */
     async retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>> {
       const row = await store.byId(db, id)
-      if (!row || !maySee(caller, row)) throw unknownOperation()
+      if (!row || !maySee(caller, row)) throw unknownOperation(parts)
       const wipes = await wipesOf(caller, id)
       return {
         items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({
@@ -150,7 +154,7 @@ export function requests(
      * held. @throws Problem not_found, forbidden
      */
     async heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined> {
-      const row = await lockFor(tx, caller, id)
+      const row = await lockFor(parts, tx, caller, id)
       return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
     },
 
@@ -159,7 +163,7 @@ export function requests(
      * @throws Problem not_found, forbidden
      */
     async resumeHalted(tx: Tx, caller: UserCaller, id: string): Promise<Operation | undefined> {
-      const row = await lockFor(tx, caller, id)
+      const row = await lockFor(parts, tx, caller, id)
       if (!(await engine.resume(tx, objectsOf((await store.get(tx, id))!)))) return undefined
       const status = row.status === 'waiting' ? ('running' as const) : row.status
       return written(

@@ -31,9 +31,11 @@ export function HistoryDetail({ entry: e }: { entry: HistoryEntry }) {
             ],
           e.operation !== null && [
             'Operation',
-            <a href={paths.operation(e.operation.id)}>
-              {e.operation.kind === null ? 'Open' : kindTitles[e.operation.kind]}
-            </a>,
+            e.operation.kind === null ? (
+              'No longer kept'
+            ) : (
+              <a href={paths.operation(e.operation.id)}>{kindTitles[e.operation.kind]}</a>
+            ),
           ],
         ]}
       />
