@@ -5,7 +5,7 @@
  */
 import { Client, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
-import { clientConfig, type Connection } from './connection.ts'
+import { clientConfig, type Connection, connectMs } from './connection.ts'
 
 const firstRetryMs = 200
 const longestRetryMs = 1_000
@@ -49,6 +49,8 @@ export function listener({
   let asked: Client | undefined
   let retry: NodeJS.Timeout | undefined
   let retryMs = firstRetryMs
+  /** Since when new connections get no answer either, on the monotonic clock; null if they do. */
+  let unansweredSince: number | null = null
 
   const tellAll = () => heard.forEach((each) => each.forEach((tell) => tell('')))
 
@@ -98,8 +100,10 @@ export function listener({
     mine.on('notification', ({ channel, payload }) =>
       heard.get(channel)?.forEach((tell) => tell(payload ?? '')),
     )
+    const began = performance.now()
     try {
       await mine.connect()
+      unansweredSince = null
       for (const channel of heard.keys()) await mine.query(`listen ${escapeIdentifier(channel)}`)
       if (stopped) {
         await mine.end()
@@ -110,6 +114,13 @@ export function listener({
       retryMs = firstRetryMs
       tellAll()
     } catch (error) {
+      // A server that hangs while nobody listens is noticed by its silence to new connections.
+      const now = performance.now()
+      unansweredSince = now - began < connectMs ? null : (unansweredSince ?? began)
+      if (unansweredSince !== null && now - unansweredSince >= silentMs) {
+        unansweredSince = null
+        onSilent?.()
+      }
       lose(error instanceof Error ? error : new Error(String(error)))
     }
   }

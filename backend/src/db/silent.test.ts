@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { isDatabaseAway } from '../causes/causes.ts'
 import { silent } from '../log.ts'
+import { longTest } from '../../../tools/testing/long-test.ts'
 import { freshDatabase } from '../testing/databases.ts'
 import { whenOver } from '../testing/ending.ts'
 import { connect } from './db.ts'
@@ -68,3 +69,32 @@ test('connections on which the server is silent are given up, their queries fail
   await expect.poll(() => heard).toBeGreaterThan(before)
   await expect.poll(() => sql`select 1`.execute(database.db)).toBeDefined()
 })
+
+longTest(
+  'connections are given up too if the server falls silent while nobody listens',
+  async () => {
+    const real = await freshDatabase()
+    const { port, hold } = await passage({
+      host: real.host ?? 'localhost',
+      port: real.port ?? 5432,
+    })
+    const connection = { ...real, host: '127.0.0.1', port }
+    const database = connect({ connection })
+    const listens = listener({
+      connection,
+      log: silent,
+      onSilent: () => database.cut(),
+      patience: { askMs: 50, silentMs: 100 },
+    })
+    whenOver(async () => {
+      await listens.stop()
+      await database.close()
+    })
+    await expect.poll(() => sql`select 1`.execute(database.db)).toBeDefined()
+    hold(true)
+    const hanging = sql`select 1`.execute(database.db).catch((error: unknown) => error)
+    listens.start()
+    expect(isDatabaseAway(await hanging)).toBe(true)
+    hold(false)
+  },
+)
