@@ -6,6 +6,7 @@ import { authorize } from '#contract/sessions.ts'
 import { databaseAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
 import { embeddedPostgres } from '../db/embedded/supervisor.ts'
+import { findServer } from '../db/find.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { silent } from '../log.ts'
 import { startBackend } from '../testing/backend.ts'
@@ -31,7 +32,24 @@ test('without the database, reads and writes get 503 with Retry-After, and work 
   const pool = new Pool(server.connection)
   await migrate(pool, await readMigrations())
   await pool.end()
-  const backend = await startBackend({ connection: { ...server.connection } })
+  // As with DATABASE_URL, where all hosts are asked again after a connection was lost.
+  const { host, port = 5432, ...account } = server.connection
+  const backend = await startBackend({
+    connection: { ...server.connection },
+    find: () =>
+      findServer({
+        hosts: [{ host: host!, port }],
+        user: account.user,
+        password: undefined,
+        database: account.database,
+        tls: 'disable',
+        namesTls: true,
+        rootCert: undefined,
+        cert: undefined,
+        key: undefined,
+        options: undefined,
+      }),
+  })
   const admin = await backend.signIn()
   const body = {
     country_code: 'PL',

@@ -7,7 +7,6 @@ import { randomInt } from 'node:crypto'
 import { env } from 'node:process'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { type Operation, takesBody } from '#contract/operation.ts'
 import { longTests } from '../../../tools/testing/length.ts'
@@ -15,6 +14,7 @@ import { buildServer } from '../domains/servers/testing.ts'
 import { type Fields, silent } from '../log.ts'
 import { startBackend } from '../testing/backend.ts'
 import { checkAnswer, checkProblem } from '../testing/contract-check.ts'
+import { type Json, valuesOf } from '../testing/outage/call-inputs.ts'
 
 const seed = Number(env['FUZZ_SEED'] ?? randomInt(2 ** 31 - 1))
 const runs = Number(env['FUZZ_RUNS'] ?? (longTests ? 25 : 3))
@@ -30,7 +30,6 @@ const backend = await startBackend({
 const admin = await backend.signIn()
 const server = await buildServer(backend)
 
-type Json = Record<string, unknown>
 const hostile = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -75,81 +74,6 @@ const hostile = fc.oneof(
   fc.constantFrom('x'.repeat(3_000), 'x'.repeat(300_000)),
   fc.jsonValue({ maxDepth: 3 }),
 )
-
-/**
- * Generates values that match a JSON schema. For patterns that can't be generated, uses ordinary
- * words.
- */
-function valuesOf(schema: Json): fc.Arbitrary<unknown> {
-  const of = (one: unknown) => valuesOf(one as Json)
-  if ('const' in schema) return fc.constant(schema['const'])
-  if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
-  for (const many of ['anyOf', 'oneOf'])
-    if (Array.isArray(schema[many])) return fc.oneof(...(schema[many] as Json[]).map(of))
-  switch (schema['type']) {
-    case 'object': {
-      const required = new Set((schema['required'] as string[] | undefined) ?? [])
-      const properties = Object.entries((schema['properties'] as Json | undefined) ?? {})
-      const known = Object.fromEntries(properties.map(([name, one]) => [name, of(one)]))
-      if (properties.length === 0 && typeof schema['additionalProperties'] === 'object')
-        return fc.dictionary(
-          fc.constantFrom('a', 'rack', 'x-1'),
-          of(schema['additionalProperties']),
-          { maxKeys: 3 },
-        )
-      return fc.record(known, {
-        requiredKeys: properties.map(([name]) => name).filter((name) => required.has(name)),
-      })
-    }
-    case 'array':
-      return fc.array(of(schema['items'] ?? {}), {
-        minLength: Number(schema['minItems'] ?? 0),
-        maxLength: 3,
-      })
-    case 'integer':
-      return fc.integer({
-        min: Math.max(Number(schema['minimum'] ?? 0), -1000),
-        max: Math.min(Number(schema['maximum'] ?? 1000), 1000),
-      })
-    case 'number':
-      return fc.double({
-        min: Number(schema['minimum'] ?? -1000),
-        max: Number(schema['maximum'] ?? 1000),
-        noNaN: true,
-      })
-    case 'boolean':
-      return fc.boolean()
-    case 'null':
-      return fc.constant(null)
-    case 'string':
-      if (schema['format'] === 'uuid') return fc.oneof(fc.uuid(), fc.constant(server))
-      return fc.oneof(
-        fc.constantFrom(
-          'a',
-          'calm-heron-204',
-          'PL',
-          'POZ',
-          '10.99.0.1',
-          '10.99.0.0/24',
-          '10.244.0.0/16',
-          'v1.13.9',
-          '1.36.3',
-          '/dev/nvme0n1',
-          'someone@example.com',
-          'true',
-          'machine: {}\n',
-          'machine:\n  network:\n    hostname: x\n',
-          'twelve letters',
-        ),
-        fc.string({ maxLength: Math.min(Number(schema['maxLength'] ?? 30), 30) }),
-      )
-    default:
-      return fc.jsonValue({ maxDepth: 1 })
-  }
-}
-
-const schemaOf = (schema: z.core.$ZodType) =>
-  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
 
 type Spoil = {
   kind: 'none' | 'drop' | 'add' | 'swap' | 'whole'
@@ -209,10 +133,10 @@ function apply(value: unknown, { kind, at, key, by }: Spoil): { value: unknown; 
 
 const inputs = (operation: Operation) =>
   fc.record({
-    params: valuesOf(schemaOf(operation.params)),
-    query: valuesOf(schemaOf(operation.query)),
+    params: valuesOf(operation.params, server),
+    query: valuesOf(operation.query, server),
     body: takesBody(operation)
-      ? valuesOf(schemaOf(operation.body))
+      ? valuesOf(operation.body, server)
       : fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }),
     spoilParams: spoil,
     spoilQuery: spoil,

@@ -105,6 +105,8 @@ export interface BackendOptions {
   readonly beside?: Backend
   /** A database that the test made, not a new one. */
   readonly connection?: Connection
+  /** Finds the host of `connection` that accepts writes, as with DATABASE_URL. */
+  readonly find?: () => Promise<Connection>
   /**
    * Whether passwords are hashed, and keys derived from passphrases, with the work of production.
    * Only a test that measures this work needs it: each user who signs in costs two hashes.
@@ -137,6 +139,7 @@ export async function startBackend({
   prepare,
   beside,
   connection: given,
+  find,
   fullWork = false,
   reading = (read) => read,
 }: BackendOptions = {}): Promise<Backend> {
@@ -163,7 +166,7 @@ export async function startBackend({
       log,
     })
   const onStatement = tracing && tracedStatements(tracing)
-  const database = connect({ connection, poolSize: 12, onStatement })
+  const database = connect({ connection, ...(find && { find }), poolSize: 12, onStatement })
   // On a busy machine, fifty requests at once wait longer for a connection than the product allows.
   database.pool.options.connectionTimeoutMillis = 120_000
   const keys = await keysFor(database.pool, config.keyFile)
