@@ -7,8 +7,8 @@ import { count } from './words.ts'
 /**
  * `final`: a rule says no, and it says so until a person changes something. `for_now`: a server is
  * silent, or something is busy or not ready yet, which may end by itself. Work that begins without
- * a person (a scheduled change, the next server of a roll-out, a bulk act, `apply --wait`) waits
- * for the end of such a refusal, for as long as `waitLimits` allows, and ends at once on a final
+ * a person (a scheduled change, the next server of a roll-out, a bulk act, a scheduled snapshot,
+ * `apply --wait`) waits for the end of such a refusal, for as long as `waitLimits` allows, and ends at once on a final
  * one. The API says the kind in the field `for_now` of errors and of checks.
  */
 export type RefusalKind = 'final' | 'for_now'
@@ -61,6 +61,8 @@ export const waitLimits = {
   rollOut: 3_600_000,
   /** Each server of a bulk act, or each cluster of an upgrade of many. */
   bulk: 3_600_000,
+  /** A scheduled snapshot or backup. */
+  snapshot: 3_600_000,
   /** Each line of `apply --wait`. */
   apply: 3_600_000,
 } as const

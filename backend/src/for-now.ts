@@ -4,7 +4,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import { TalosError, type TalosErrorKind } from '#talos/client/errors.ts'
-import { KubernetesError } from './kubernetes/answers.ts'
+import { causeOf } from './causes/causes.ts'
 
 /** `cancelled`: the time limit of a plan or a call was over. */
 const silent: ReadonlySet<TalosErrorKind> = new Set([
@@ -18,9 +18,5 @@ export function isForNow(error: unknown): boolean {
   if (error instanceof Problem)
     return error.kind === 'for_now' || error.retryAfterSeconds !== undefined
   if (error instanceof TalosError) return silent.has(error.kind)
-  // Without a status there was no answer. An API server that starts or stops answers with 5xx.
-  return (
-    error instanceof KubernetesError &&
-    (error.status === undefined || error.status === 429 || error.status >= 500)
-  )
+  return causeOf(error) === 'peer_silent'
 }

@@ -972,6 +972,7 @@ export interface Tables {
     updated_at: Date
     encryption: OptionalJson<Columns['snapshot.encryption']>
     purpose: string | null
+    waits: Generated<number>
   }
   snapshot_schedule: {
     id: Generated<string>

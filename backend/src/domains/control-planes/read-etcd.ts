@@ -3,6 +3,8 @@ import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
 import { OutOfTime } from '#contract/connections/causes.ts'
+import { forNow, no, type Refusal } from '#contract/rule.ts'
+import { isForNow } from '../../for-now.ts'
 import { timeLimit } from '../../time-limit.ts'
 import type { ClusterView, ControlPlaneParts, Member } from './view.ts'
 
@@ -31,12 +33,12 @@ const best = (a: Source, b: Source): number =>
       ? -1
       : 1)
 
-/** The state of etcd on a control plane, or why the snapshot can't be read from it. */
+/** The state of etcd on a control plane, or why no snapshot can be read from it. */
 async function ask(
   { servers, secrets }: Pick<ControlPlaneParts, 'servers' | 'secrets'>,
   m: Member,
   signal: AbortSignal,
-): Promise<Source | string> {
+): Promise<Source | Refusal> {
   try {
     const credentials = (await secrets.talosAdmin(m.cluster_id))!
     const connection = await servers.connection(m.node_id)
@@ -45,11 +47,13 @@ async function ask(
       async (client) => {
         const etcd = (await client.services()).find((s) => s.id === 'etcd')
         if (etcd?.state !== 'Running' || etcd.healthy !== true)
-          return `etcd on ${m.name} is ${etcd?.healthy === false ? 'not healthy' : (etcd?.state.toLowerCase() ?? 'not there')}`
+          return forNow(
+            `etcd on ${m.name} is ${etcd?.healthy === false ? 'not healthy' : (etcd?.state.toLowerCase() ?? 'not there')}`,
+          )
         const status = await client.etcdStatus()
-        if (status.learner) return `${m.name} is still a learner of etcd`
+        if (status.learner) return forNow(`${m.name} is still a learner of etcd`)
         if (status.errors.some((e) => /corrupt/i.test(e)))
-          return `etcd on ${m.name} reports damaged data`
+          return no(`etcd on ${m.name} reports damaged data`)
         return {
           nodeId: m.node_id,
           name: m.name,
@@ -64,7 +68,8 @@ async function ask(
     if (signal.aborted) throw signal.reason
     if (!(error instanceof TalosError || error instanceof Problem || error instanceof OutOfTime))
       throw error
-    return `${m.name}: ${error.message}`
+    const reason = `${m.name}: ${error.message}`
+    return isForNow(error) ? forNow(reason) : no(reason)
   }
 }
 
@@ -81,13 +86,16 @@ export async function readEtcd<T>(
     (m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null,
   )
   const answers = await Promise.all(asked.map((m) => ask(parts, m, signal)))
-  const [source] = answers.filter((a): a is Source => typeof a !== 'string').toSorted(best)
+  const [source] = answers.flatMap((a) => ('ok' in a ? [] : [a])).toSorted(best)
   if (!source) {
-    const why = answers.find((a) => typeof a === 'string')
-    throw new Problem(
-      'cluster_not_ready',
-      `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why}`}`,
-    )
+    const refusals = answers.filter((a) => 'ok' in a)
+    // One that can be read later is enough.
+    const why = refusals.find((r) => r.kind === 'for_now') ?? refusals[0]
+    throw Problem.of('cluster_not_ready', {
+      ok: false,
+      reason: `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why.reason}`}`,
+      kind: why?.kind ?? 'final',
+    })
   }
   const connection = await parts.servers.connection(source.nodeId)
   return connection.secure(

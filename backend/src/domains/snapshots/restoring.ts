@@ -53,7 +53,7 @@ export function restoring(
     async again(tx, id) {
       const row = await store.lock(tx, id)
       if (row?.status === 'failed')
-        await change(tx, row, { status: 'taking', reason: null, attempts: 0 })
+        await change(tx, row, { status: 'taking', reason: null, attempts: 0, waits: 0 })
     },
 
     async cancel(tx, id) {

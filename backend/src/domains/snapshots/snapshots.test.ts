@@ -17,6 +17,7 @@ import {
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { storeCreate, storeGet, storeRemove } from '#contract/storage/stores.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
 import { longTest } from '../../../../tools/testing/long-test.ts'
 import { inTransaction } from '../../db/db.ts'
@@ -381,6 +382,52 @@ test('a schedule takes one snapshot after a day without Steelyard, and removes o
     'store_in_use',
   )
 }, 600_000)
+
+test('a scheduled snapshot waits for control planes and a store that are silent for a moment, and says so', async () => {
+  const { answer: now } = await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })
+  const hourly = {
+    store_id: bucket,
+    every_hours: 1 as const,
+    at_hour: 0,
+    keep_count: 2,
+    keep_days: null,
+  }
+  await admin.call(
+    snapshotScheduleSet,
+    { params: { id: cluster.id }, body: hourly },
+    now!.schedule ? { ifMatch: now!.schedule.version } : {},
+  )
+  const begun = async () => {
+    const before = new Set((await scheduled()).map((s) => s.id))
+    await away(1)
+    return (await world.until(scheduled, ([s]) => s !== undefined && !before.has(s.id)))[0]!.id
+  }
+  /** The snapshot after each refusal for now, which are more than the attempts of a failure. */
+  const refused = async (id: string, times: number): Promise<Snapshot> => {
+    for (let n = 1; n <= times; n++) {
+      const waits = () =>
+        backend.platform.db
+          .selectFrom('snapshot')
+          .select('waits')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow()
+      await world.until(waits, (row) => row.waits >= n)
+      await world.toNextRun('snapshot', `${cluster.id}/${id}`)
+    }
+    return get(id)
+  }
+  const id = await begun()
+  for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
+  const waiting = await refused(id, 5)
+  expect(waiting).toMatchObject({
+    status: 'taking',
+    reason: expect.stringMatching(
+      /^Waits, at most until \d\d:\d\d UTC: No control plane of .* has a healthy etcd/,
+    ) as string,
+  })
+  for (const node of nodes) await clearFaults(world.machine(node))
+  expect(await settled(id)).toMatchObject({ status: 'ready', reason: null })
+})
 
 test('a failed scheduled snapshot is a trouble of its cluster, with the reason', async () => {
   const { answer: now } = await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })

@@ -7,6 +7,7 @@
  */
 import { canReadSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
+import { waitedText, waitingText, waitLimits } from '#contract/rule.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
@@ -16,6 +17,7 @@ import { BackupRefused } from '../../backup/sealed.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { heldCounts } from '../../engine/holds.ts'
+import { isForNow } from '../../for-now.ts'
 import { system } from '../../http/caller.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { type ObjectStore, StoreError } from '../stores/api.ts'
@@ -54,6 +56,13 @@ class Overtaken extends Error {
 
 /** The file to import can't become a snapshot. Another attempt would read the same file. */
 class Unusable extends BackupRefused {}
+
+/**
+ * How long a scheduled snapshot may still wait for what is refused only for now, in ms. Time in
+ * which Steelyard didn't run doesn't count.
+ */
+const patienceMs = (job: Job, { made_by, created_at }: store.SnapshotRow): number =>
+  made_by === 'schedule' ? waitLimits.snapshot - Math.min(job.elapsedMs(created_at), job.upMs()) : 0
 
 const isKnown = (error: unknown): error is Error =>
   error instanceof StoreError ||
@@ -246,7 +255,7 @@ export function taking(parts: SnapshotParts): Reconciler {
   const take = async (job: Job, row: store.SnapshotRow): Promise<Outcome> => {
     const attempt = row.attempts + 1
     const key = keyOf(row, row.created_at, attempt)
-    if (row.attempts >= mostInterrupted)
+    if (row.attempts - row.waits >= mostInterrupted)
       return failed(job, row, row.object_key, `Interrupted ${row.attempts} times`)
     await write(
       job,
@@ -277,11 +286,26 @@ export function taking(parts: SnapshotParts): Reconciler {
     } catch (error) {
       if (job.signal.aborted || !isKnown(error)) throw error
       if (error instanceof StoreError) await stores.note(row.store_id, error.message)
-      if (attempt >= mostAttempts || error instanceof Unusable)
-        return failed(job, row, key, error.message)
+      const leftMs = isForNow(error) ? patienceMs(job, row) : 0
+      const hasWaited = leftMs <= 0 && isForNow(error) && row.waits > 0
+      // Nobody has asked for a scheduled one, so a rule's refusal ends it at once.
+      const isRefused = row.made_by === 'schedule' && error instanceof Problem && !isForNow(error)
+      const counted = attempt - row.waits
+      const isSpent = leftMs <= 0 && counted >= mostAttempts
+      if (hasWaited || isRefused || isSpent || error instanceof Unusable)
+        return failed(
+          job,
+          row,
+          key,
+          hasWaited ? waitedText(waitLimits.snapshot, error.message) : error.message,
+        )
       await write(job, row, async (tx) => {
         const { version } = await store.update(tx, row.id, {
-          reason: `Attempt ${attempt} of ${mostAttempts} failed: ${error.message}`,
+          ...(leftMs > 0 && { waits: row.waits + 1 }),
+          reason:
+            leftMs > 0
+              ? waitingText(new Date(job.now() + leftMs), error.message)
+              : `Attempt ${counted} of ${mostAttempts} failed: ${error.message}`,
           updated_at: nowOf(parts),
         })
         await tell(tx, row, version)
