@@ -72,6 +72,37 @@ test("the fault `identity` changes UUID and serial number when the machine reach
   expect(after.serial).not.toBe(before.serial)
 })
 
+test('the fault `late-disks` lets the disks beside the first appear one after another', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const machine = simulator.servers[0]!
+  const all = machine.hardware.disks.length
+  await addFault(machine, { kind: 'late-disks', ms: 2_000 })
+  await machine.lifecycle.powerOff()
+  machine.lifecycle.powerOn()
+  const seen = new Set<number>()
+  await until('all disks are there', () => {
+    seen.add(machine.hardware.disks.length)
+    return seen.size > 1 && machine.hardware.disks.length === all
+  })
+  expect(all).toBeGreaterThan(1)
+  expect(Math.min(...seen)).toBe(1)
+})
+
+test('the fault `slow-boot` keeps a server in the stage booting', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const machine = simulator.servers[0]!
+  await addFault(machine, { kind: 'slow-boot', ms: 30_000 })
+  const { clock } = machine.world
+  let [beganMs, tookMs] = [null as number | null, 0]
+  await give(machine, configFor(await secrets(), machine, 'worker', machine.plan.address))
+  await until('the boot goes on', () => {
+    if (machine.stage.stage === 'booting') beganMs ??= clock.elapsed()
+    if (beganMs !== null) tookMs = clock.elapsed() - beganMs
+    return machine.services.get('cri')?.state === 'Running'
+  })
+  expect(tookMs).toBeGreaterThanOrEqual(30_000)
+})
+
 test('a server that vanishes during its installation stays off until power-on', async () => {
   const simulator = await fleet({
     scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }),

@@ -33,7 +33,7 @@ Commands for one that runs (add --json for the whole answer):
   datacenters                    where the servers stand
   power-off NAME, power-on NAME  pulls the plug, puts it back; NAME may be an address or a UUID too
   fault NAME KIND [key=value …]  refuse, hang, drip, garbage (each port= stage= for_ms=), delay ms=, identity, time off_ms=,
-                                 disks what=swapped|lost, no-image for_ms=, vanish stage=, fail-install times= when=, endless-install for_ms=,
+                                 disks what=swapped|lost, late-disks ms=, slow-boot ms=, no-image for_ms=, vanish stage=, fail-install times= when=, endless-install for_ms=,
                                  endless-pull for_ms=, early-answer for_ms=, close-after-apply times=, refuse-apply times=,
                                  lost-reply method= times=, image-missing image= for_ms=,
                                  slow-pull image= ms= for_ms=,

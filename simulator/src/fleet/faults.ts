@@ -97,6 +97,16 @@ export const faultSchema = z.discriminatedUnion('kind', [
     what: z.enum(['swapped', 'lost', 'filled']),
     stage: whenStage,
   }),
+  z.strictObject({
+    kind: z.literal('late-disks'),
+    ms: z.int().check(z.minimum(1), z.maximum(3_600_000)),
+    for_ms: lasts,
+  }),
+  z.strictObject({
+    kind: z.literal('slow-boot'),
+    ms: z.int().check(z.minimum(1), z.maximum(3_600_000)),
+    for_ms: lasts,
+  }),
   z.strictObject({ kind: z.literal('vanish'), stage: whenStage }),
   z.strictObject({
     kind: z.literal('fail-install'),

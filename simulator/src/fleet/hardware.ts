@@ -288,6 +288,17 @@ export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefi
   }
 }
 
+/** The hardware without the last `count` disks beside the system disk, which have not appeared yet. */
+export const withoutLast = (
+  hardware: Hardware,
+  count: number,
+  systemDisk: string | null,
+): Hardware => {
+  if (count === 0) return hardware
+  const late = new Set(hardware.disks.filter(({ name }) => name !== systemDisk).slice(-count))
+  return { ...hardware, disks: hardware.disks.filter((disk) => !late.has(disk)) }
+}
+
 /** `a` to `z`, then `aa`, `ab`, … */
 const letters = (index: number): string =>
   (index < 26 ? '' : letters(Math.floor(index / 26) - 1)) + letter(index % 26).toLowerCase()

@@ -37,6 +37,7 @@ export const boot = async (
     await machine.takes(TAKES.firmware, signal)
   }
   greet(machine)
+  inBackground(machine, signal)(findDisks(machine, signal))
   machine.stage.startSequence('initialize')
   for (const phase of [
     'machined',
@@ -120,6 +121,34 @@ const greet = (machine: Machine): void => {
   )
 }
 
+/**
+ * The fault `late-disks`: the disks beside the system disk appear one after another. Talos lists
+ * what the kernel knows, and follows its events (Talos: controllers/block/devices.go).
+ */
+const findDisks = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  const msOf = () =>
+    machine.disk.state.faults.find((fault) => fault.kind === 'late-disks')?.ms ?? null
+  const know = (late: number): void => {
+    machine.lateDisks = late
+    machine.reread()
+    settleVolumes(machine)
+    machine.journal.changed()
+  }
+  if (msOf() === null && machine.lateDisks === 0) return
+  machine.lateDisks = 0
+  machine.reread()
+  if (msOf() !== null) know(machine.hardware.disks.length - 1)
+  while (machine.lateDisks > 0) {
+    const ms = msOf()
+    if (ms !== null) await machine.looksAgainAfter(ms, signal)
+    know(msOf() === null ? 0 : Math.max(0, machine.lateDisks - 1))
+  }
+}
+
+/** The fault `slow-boot`: so long, in ms, the machine stays in the stage `booting`. */
+const slowBootMs = ({ disk }: Machine): number =>
+  disk.state.faults.find((fault) => fault.kind === 'slow-boot')?.ms ?? 0
+
 /** Waits in maintenance for a complete configuration. */
 const maintenance = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig> => {
   await machine.world.api.openMaintenance(machine)
@@ -169,7 +198,7 @@ const start = async (
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup'])
     stage.phase(phase)
-  await machine.takes(TAKES.boot, signal)
+  await machine.takes(TAKES.boot + slowBootMs(machine), signal)
   // The disk may have been wiped after the check. Without a system disk there are no volumes, so
   // the boot waits for the disk.
   await machine.until(() => machine.systemDisk !== null, signal)

@@ -174,6 +174,8 @@ export interface Machine {
   readonly lifecycle: Power
 
   readonly hardware: Hardware
+  /** How many disks the kernel has not found yet in this boot. */
+  lateDisks: number
   /** Drops the cached hardware, so that it is read again. */
   reread(): void
   /** The machine's own clock. */

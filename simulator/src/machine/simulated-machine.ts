@@ -7,7 +7,7 @@ import { addressWith, admits } from '../config/network.ts'
 import { readNodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
-import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
+import { hardwareOf, type Hardware, type Link, rearranged, withoutLast } from '../fleet/hardware.ts'
 import { type ServerPlan, PLAIN_SCHEMATIC, addressAt } from '../fleet/plan.ts'
 import type { ServerIdentity } from '../wire/certificates.ts'
 import { Port } from '../wire/port.ts'
@@ -69,6 +69,7 @@ export class SimulatedMachine implements Machine {
   hasEphemeral = false
   unattendedInstall: Machine['unattendedInstall'] = null
   rebootPending = false
+  lateDisks = 0
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
   /** The address that the network assigns by DHCP. */
@@ -97,13 +98,17 @@ export class SimulatedMachine implements Machine {
   }
 
   get hardware(): Hardware {
-    return (this.#hardware ??= rearranged(
-      hardwareOf(this.seed, this.plan.index, this.plan.model, {
-        missingDisks: this.plan.missingDisks,
-        secondNetwork: this.plan.secondNetwork,
-        media: this.plan.media,
-      }),
-      this.disk.state.disks,
+    return (this.#hardware ??= withoutLast(
+      rearranged(
+        hardwareOf(this.seed, this.plan.index, this.plan.model, {
+          missingDisks: this.plan.missingDisks,
+          secondNetwork: this.plan.secondNetwork,
+          media: this.plan.media,
+        }),
+        this.disk.state.disks,
+      ),
+      this.lateDisks,
+      this.systemDisk,
     ))
   }
 

@@ -21,6 +21,8 @@ export const addFault = async (machine: Machine, fault: Fault): Promise<void> =>
 
 export const clearFaults = async (machine: Machine): Promise<void> => {
   machine.disk.change((state) => (state.faults = []))
+  machine.lateDisks = 0
+  machine.reread()
   await machine.retime()
   await setPorts(machine)
 }
