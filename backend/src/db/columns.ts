@@ -83,8 +83,10 @@ export interface ObservedPart {
   readonly name: string
   /** Why it is not well; null if it is, or if its machine doesn't answer. */
   readonly ill: string | null
-  /** How often in a row it was not well. */
+  /** How often in a row it was not well, in readings at least 20 s apart. */
   readonly misses: number
+  /** When it was last counted, ISO 8601; null if it is well. */
+  readonly missed_at?: string | null
 }
 
 /** What a running cluster showed last. */
@@ -94,12 +96,15 @@ export interface Observed {
     readonly alarms: readonly EtcdAlarm[]
   })[]
   readonly api_servers: readonly ObservedPart[]
-  /** Disks of the cluster that their servers don't have any more. */
-  readonly missing_disks: readonly {
-    readonly node_id: string
-    readonly name: string
-    readonly device: string
-  }[]
+  /** Disks of the cluster that their servers didn't show. One reading alone is no loss. */
+  readonly missing_disks: readonly (MissingDisk & Pick<ObservedPart, 'misses' | 'missed_at'>)[]
+}
+
+/** A disk of the cluster that its server didn't show. */
+export interface MissingDisk {
+  readonly node_id: string
+  readonly name: string
+  readonly device: string
 }
 
 type Values = Record<string, unknown>

@@ -89,7 +89,9 @@ test('a control plane whose etcd Talos does not start again is a finding about t
 test('a disk of a cluster that is gone is a finding about its server', () => {
   const [lost] = judgeCluster(
     cluster({
-      observed: seen({ missing_disks: [{ node_id: 'b', name: 'b', device: '/dev/sdb' }] }),
+      observed: seen({
+        missing_disks: [{ node_id: 'b', name: 'b', device: '/dev/sdb', misses: 2 }],
+      }),
     }),
     around(),
   )

@@ -80,7 +80,10 @@ export function observed(
 
 /** Findings about servers of a cluster whose disks are gone. */
 export function lostDisks({ observed: seen, ...cluster }: ClusterCondition): Judged[] {
-  const lost = Map.groupBy(seen?.missing_disks ?? [], (disk) => disk.node_id)
+  const lost = Map.groupBy(
+    (seen?.missing_disks ?? []).filter(({ misses }) => misses >= fewestMisses),
+    (disk) => disk.node_id,
+  )
   return [...lost.values()].map((disks) => ({
     kind: 'server_disk_missing',
     object: { kind: 'server', id: disks[0]!.node_id, name: disks[0]!.name },

@@ -111,7 +111,7 @@ beforeAll(async () => {
       observed: JSON.stringify({
         etcd: [],
         api_servers: [{ node_id: node.id, name: node.name, ill: 'It is not ready', misses: 2 }],
-        missing_disks: [{ node_id: node.id, name: node.name, device: '/dev/sdz' }],
+        missing_disks: [{ node_id: node.id, name: node.name, device: '/dev/sdz', misses: 2 }],
       }),
     })
     .where('id', '=', ready.cluster.id)

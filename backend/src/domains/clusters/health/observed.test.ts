@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { EtcdMemberHealth } from '#contract/clusters/health.ts'
 import type { Operation, Step } from '#contract/operations.ts'
-import { isAtWork, missingDisks, observedOf } from './observed.ts'
+import type { Observed } from '../../../db/columns.ts'
+import { apartMs, isAtWork, missingDisks, observedOf as observedAt } from './observed.ts'
 
 const member = (healthy: boolean | null): EtcdMemberHealth => ({
   id: '1',
@@ -24,10 +25,14 @@ const seen = (healthy: boolean | null, ready: boolean) => ({
   api_servers: api(ready),
   missing_disks: [],
 })
-const misses = (now: ReturnType<typeof observedOf>) => [
-  now.etcd[0]!.misses,
-  now.api_servers[0]!.misses,
-]
+/** Observations that are far enough apart to count. */
+let at = Date.parse('2026-12-01T00:00:00Z')
+const observedOf = (
+  before: Observed | null,
+  now: Parameters<typeof observedAt>[1],
+  isChanging: boolean,
+): Observed => observedAt(before, now, { at: (at += apartMs), isChanging })
+const misses = (now: Observed) => [now.etcd[0]!.misses, now.api_servers[0]!.misses]
 
 test('what is not well is counted until it is well again, and a silent machine says nothing of its etcd', () => {
   const once = observedOf(null, seen(false, false), false)
@@ -101,4 +106,35 @@ test('a disk is missing if its WWID is, also if another disk has its name now', 
   ])
   expect(missingDisks(of, [disk('sda', null), disk('sdx', 'naa.1'), disk('sdc', null)])).toEqual([])
   expect(missingDisks(of, [])).toEqual([])
+})
+
+test('a disk that appears late was not lost: a loss was missing in two readings at least 20 s apart', () => {
+  const disk = { node_id: 'a', name: 'a', device: '/dev/sdb' }
+  const began = Date.parse('2026-12-01T00:00:00Z')
+  const after = (before: Observed | null, s: number, more: object = { missing_disks: [disk] }) =>
+    observedAt(
+      before,
+      { ...seen(true, true), ...more },
+      { at: began + s * 1000, isChanging: false },
+    )
+  const counts = (of: Observed) => of.missing_disks.map((d) => d.misses)
+  const first = after(null, 0)
+  expect(counts(first)).toEqual([1])
+  expect(counts(after(first, 19))).toEqual([1])
+  expect(counts(after(after(first, 19), 20))).toEqual([2])
+  // A machine that still boots has two minutes.
+  const booting = { missing_disks: [disk], booting: ['a'] }
+  expect(counts(after(first, 119, booting))).toEqual([1])
+  expect(counts(after(first, 120, booting))).toEqual([2])
+  // A machine that doesn't answer shows nothing, so nothing is counted or forgotten.
+  expect(after(first, 60, { silent: ['a'] }).missing_disks).toEqual(first.missing_disks)
+  expect(counts(after(after(first, 20), 30, {}))).toEqual([])
+})
+
+test('what is not well is counted in readings at least 20 s apart', () => {
+  const began = Date.parse('2026-12-01T00:00:00Z')
+  const after = (before: Observed | null, s: number) =>
+    observedAt(before, seen(false, false), { at: began + s * 1000, isChanging: false })
+  expect(misses(after(after(null, 0), 5))).toEqual([1, 1])
+  expect(misses(after(after(after(null, 0), 5), 21))).toEqual([2, 2])
 })

@@ -180,7 +180,10 @@ export function observing(backend: Backend) {
           ? []
           : [{ node_id: machines[2]!.id, name: machines[2]!.name, device: ill.disk }],
     }
-    const observed = observedOf(observations.get(id) ?? null, seen, false)
+    const observed = observedOf(observations.get(id) ?? null, seen, {
+      at: clock.now(),
+      isChanging: false,
+    })
     observations.set(id, observed)
     return inTransaction(db, (tx) => noteObserved(tx, id, observed))
   }
