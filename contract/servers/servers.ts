@@ -166,7 +166,12 @@ export const serverLogs = operation('serverLogs', 'GET /v1/nodes/{id}/logs', 'se
 
 export const ServerEvent = z.object({
   id: z.string(),
+  /** When it happened; of one that repeats, the last time. */
   at: z.nullable(time),
+  /** How often it happened, if it repeated within an hour each time. */
+  count: z.int(),
+  /** When it happened first, if it repeats. */
+  first_at: z.nullable(time),
   /** Source of the event: the machine itself (Talos) or Steelyard. */
   source: z.enum(['talos', 'steelyard']),
   type: z.string(),
@@ -422,6 +427,10 @@ export const words: Words = {
     addresses: 'IP addresses to contact.',
     'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',
     fields: '`list`: only the fields that lists show.',
+    'ServerEvent.at': 'When it happened; of one that repeats, the last time.',
+    'ServerEvent.count':
+      'How often it happened. Events that repeat within an hour each time are one event.',
+    'ServerEvent.first_at': 'When an event that repeats happened first.',
     follow: 'True: stream new lines until the client disconnects.',
     'serverUpdate.quarantine':
       'Keeps the server out of clusters; it is still contacted. Null lifts the quarantine.',

@@ -577,6 +577,9 @@ export interface Tables {
     at: Date | null
     type: string
     message: string
+    count: Generated<number>
+    first_at: Date | null
+    matters: Generated<boolean>
   }
   measurement_day: {
     object_id: string

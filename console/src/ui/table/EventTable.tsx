@@ -19,6 +19,10 @@ export interface Happened {
   operation_id: string | null
   /** Source of the event, if there are several. */
   source?: 'talos' | 'steelyard'
+  /** How often it happened; `at` is then the last time. */
+  count?: number
+  /** When it happened first; null if it happened once. */
+  first_at?: string | null
 }
 
 /** Times of today show seconds, because many events fall within one minute. */
@@ -34,14 +38,24 @@ export const EventTime = ({ at }: { at: string }) => (
 const timeOf = (e: Happened) =>
   e.at === null ? <span className="t3">Unknown</span> : <EventTime at={e.at} />
 
-const messageOf = ({ message, operation_id: id }: Happened) =>
-  id === null ? (
-    <span title={message}>{message}</span>
+/** "12 times since 14:02:11"; null if it happened once. */
+const repeatedOf = ({ count = 1, first_at: first = null }: Happened): string | null =>
+  count === 1 || first === null ? null : `${count} times since ${atOf(first)}`
+
+/** The count comes first, because a long message is cut off. */
+const messageOf = (e: Happened) => {
+  const repeated = repeatedOf(e)
+  return e.operation_id === null ? (
+    <span title={repeated === null ? e.message : `${e.message} (${repeated})`}>
+      {repeated !== null && <span className="t3 num">{e.count}× </span>}
+      {e.message}
+    </span>
   ) : (
-    <a href={paths.operation(id)} title={message}>
-      {message}
+    <a href={paths.operation(e.operation_id)} title={e.message}>
+      {e.message}
     </a>
   )
+}
 
 const ofOne = columns<Happened>([
   { id: 'at', head: 'Time', width: 150, card: 'fact', cell: timeOf },

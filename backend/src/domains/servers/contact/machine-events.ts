@@ -2,25 +2,23 @@
  * Events that machines tell of themselves: in the words of Steelyard, and kept for when the machine
  * is off or has started anew. Talos keeps its events in memory.
  */
-import { type ServerEvent, type Stage, stageSaid } from '#contract/servers/servers.ts'
+import { type Stage, stageSaid } from '#contract/servers/servers.ts'
 import type { TalosEvent } from '#talos/client/events.ts'
-import type * as z from 'zod/mini'
 import type { Platform } from '../../../platform.ts'
 import { withoutTokens } from '../../../talos-fleet/without-tokens.ts'
+import type { MachineEvent } from './repeated-events.ts'
 import * as store from './store-events.ts'
 
-type Event = z.output<typeof ServerEvent>
-export type MachineEvent = Event
-
-/** How many events of a server are kept. */
+/** How many events of a server are kept, and how many of them at least of those that matter. */
 export const keptEvents = 500
+export const keptThatMatter = 300
 const dayMs = 24 * 3_600_000
 /** How many events of a server may wait to be written; a machine that tells more is cut short. */
 const mostWaiting = 100
 
 /** Keeps the events that servers tell while they are watched. */
 export function eventKeeper({ db, clock, config }: Pick<Platform, 'db' | 'clock' | 'config'>) {
-  let waiting = new Map<string, Event[]>()
+  let waiting = new Map<string, MachineEvent[]>()
   return {
     take: (serverId: string, event: TalosEvent): void => {
       const shown = presentEvent(event)
@@ -36,7 +34,7 @@ export function eventKeeper({ db, clock, config }: Pick<Platform, 'db' | 'clock'
       if (waiting.size === 0) return
       const batch = waiting
       waiting = new Map()
-      await store.keep(db, batch, keptEvents)
+      await store.keep(db, batch, { most: keptEvents, thatMatter: keptThatMatter })
     },
   }
 }
@@ -44,22 +42,31 @@ export function eventKeeper({ db, clock, config }: Pick<Platform, 'db' | 'clock'
 const words = (text: string): string => text.replaceAll('_', ' ')
 
 /** The event in words, without tokens; undefined if it says nothing to users. */
-export function presentEvent(event: TalosEvent): Event | undefined {
+export function presentEvent(event: TalosEvent): MachineEvent | undefined {
   const said = saidOf(event)
   return said && { ...said, message: withoutTokens(said.message) }
 }
 
-function saidOf(event: TalosEvent): Event | undefined {
+function saidOf(event: TalosEvent): MachineEvent | undefined {
   const base = {
     id: `talos-${event.id}`,
     at: timeOf(event.id),
     source: 'talos' as const,
     by: null,
     operation_id: null,
+    count: 1,
+    first_at: null,
+    matters: true,
   }
   switch (event.kind) {
     case 'machine_status':
-      return { ...base, type: 'stage', message: stageSentence(event.stage, event.unmet) }
+      return {
+        ...base,
+        type: 'stage',
+        message: stageSentence(event.stage, event.unmet),
+        // A machine tells its stage anew whenever its readiness changes.
+        matters: event.unmet.length === 0 && event.stage !== 'running',
+      }
     case 'sequence':
       return {
         ...base,
@@ -76,6 +83,7 @@ function saidOf(event: TalosEvent): Event | undefined {
       return {
         ...base,
         type: 'service',
+        matters: event.action === 'failed',
         message: `${event.service} is ${words(event.action)}${event.message ? `: ${event.message}` : ''}`,
       }
     case 'config_error':
@@ -84,6 +92,7 @@ function saidOf(event: TalosEvent): Event | undefined {
       return {
         ...base,
         type: 'address',
+        matters: false,
         message: `${event.hostname || 'The server'} has ${event.addresses.join(', ') || 'no address'}`,
       }
     default:

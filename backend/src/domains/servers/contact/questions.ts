@@ -1,10 +1,12 @@
 /** Live queries of a machine: services, logs and its own events. */
 import {
   onlyInCluster,
+  type ServerEvent,
   type serverEvents,
   type serverLogs,
   type serverServices,
 } from '#contract/servers/servers.ts'
+import type * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -15,7 +17,8 @@ import { streamWithoutTokens } from '../../../talos-fleet/without-tokens.ts'
 import { OtherHardware } from '../../../talos-fleet/fleet.ts'
 import type { CallParts } from '../parts.ts'
 import * as store from '../store.ts'
-import { type MachineEvent, presentEvent } from './machine-events.ts'
+import { keptEvents, presentEvent } from './machine-events.ts'
+import { counted, type MachineEvent } from './repeated-events.ts'
 import { alarming } from './observe.ts'
 import * as kept from './store-events.ts'
 import { timeLimit } from '../../../time-limit.ts'
@@ -30,6 +33,29 @@ const hasFeature = (
   row: Pick<store.ServerRow, 'talos_version'>,
   feature: 'maintenanceApi' | 'kernelLog',
 ): boolean => row.talos_version !== null && has(row.talos_version, feature)
+
+/** The event as callers see it. */
+const shownEvent = ({
+  id,
+  at,
+  count,
+  first_at,
+  source,
+  type,
+  message,
+  by,
+  operation_id,
+}: MachineEvent): z.output<typeof ServerEvent> => ({
+  id,
+  at,
+  count,
+  first_at,
+  source,
+  type,
+  message,
+  by,
+  operation_id,
+})
 
 export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts) {
   const connect = alarming({ db, clock, tell, fleet })
@@ -157,16 +183,16 @@ export function questions({ db, clock, tell, audit, fleet, clusters }: CallParts
       const row = await known(id)
       const [ours, before, { items, ok, reason }] = await Promise.all([
         audit.events({ kind: 'server', id }, 100),
-        kept.ofServer(db, id, eventsOfMachine),
+        kept.ofServer(db, id, keptEvents),
         row.status === 'deleted'
           ? { items: [], ok: false, reason: 'The server was removed' }
           : ownEvents(row),
       ])
       // Ids grow with time, also within a second.
-      const told = new Map([...before, ...items].map((event) => [event.id, event]))
+      const told = counted(before, items).rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
       const all = [
-        ...ours.map((e) => ({ ...e, source: 'steelyard' as const })),
-        ...[...told.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)),
+        ...ours.map((e) => ({ ...e, source: 'steelyard' as const, count: 1, first_at: null })),
+        ...told.map(shownEvent),
       ]
       return {
         items: all.toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? '')),
