@@ -75,6 +75,15 @@ export interface Gate {
   readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
   /** Why this server must not restart: etcd would lose its majority, because of dead members. */
   readonly whyNotRestart: (clusterId: string, nodeId: string) => Promise<string | null>
+  /**
+   * Why the node of this server isn't Ready, or its kubelet hasn't reported since its last start.
+   * Null if it has, which is noted at once, and for a server that hasn't joined its cluster.
+   */
+  readonly whyNotReady: (
+    clusterId: string,
+    nodeId: string,
+    signal: AbortSignal,
+  ) => Promise<string | null>
 }
 
 export interface KnownClusters {

@@ -3,10 +3,14 @@ import type { ClusterSide } from '../configurations/api.ts'
 import {
   type ClusterView,
   etcdReports,
+  kubeletNow,
+  sentenceOf,
   touching,
   whyNotRequest,
   whyNotRestart,
 } from '../control-planes/api.ts'
+import { KubernetesError } from '../../kubernetes/answers.ts'
+import { inTransaction } from '../../db/db.ts'
 import { demandUnheld } from './held/held.ts'
 import { outside } from './outside.ts'
 import type { CoreParts } from './parts.ts'
@@ -60,5 +64,20 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
       asking(clusterId, nodeId, async (view, { role }) =>
         role === 'control_plane' ? whyNotRestart(await etcdReports(view), nodeId) : null,
       ),
+    async whyNotReady(clusterId, nodeId, signal) {
+      const found = await placeOf(clusterId, nodeId)
+      if (found === undefined || found.m.node_ready_at === null) return null
+      try {
+        const illnesses = await kubeletNow({ parts, state: found.state, signal }, found.m)
+        if (illnesses.length > 0) return sentenceOf(illnesses)
+        // What the watch read during the restart must not be a finding until its next look.
+        const ready = { node_id: nodeId, ready: true, reason: null }
+        await inTransaction(parts.db, (tx) => parts.servers.noteNodes(tx, clusterId, [ready]))
+        return null
+      } catch (error) {
+        if (signal.aborted || !(error instanceof KubernetesError)) throw error
+        return `The Kubernetes API does not answer: ${error.message}`
+      }
+    },
   }
 }

@@ -13,6 +13,7 @@ import {
   type Operation,
   operationTable,
   operationTitle,
+  type Step,
 } from '#contract/operations.ts'
 import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
 import { waitLimits } from '#contract/rule.ts'
@@ -39,6 +40,12 @@ const surelyBackMs = 60_000
  * caused by this process or the network.
  */
 const missesToAway = 3
+/**
+ * So long, in ms, a machine that runs again is waited for in Kubernetes. An operation explains a node
+ * that isn't Ready for the same time (`contract/servers/contact-state.ts`), so the finding follows
+ * the failure.
+ */
+const readyWithinMs = 15 * 60_000
 const credentialsLifetimeMs = 3_600_000
 
 /**
@@ -119,6 +126,8 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
    * zero, so it takes longer to notice that a machine is down.
    */
   const misses = new Map<string, number>()
+  /** When the machine was first seen to run again, in ms since 1970, by operation. In memory too. */
+  const upSince = new Map<string, number>()
 
   const end = (
     job: Job,
@@ -128,6 +137,7 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
   ): Promise<void> =>
     job.fence.write(async (tx) => {
       misses.delete(operation.id)
+      upSince.delete(operation.id)
       const row = await store.lockOne(tx, job.key)
       if (row?.operation_id === operation.id) await servers.hold(tx, row.id, null)
       await operations.set(tx, operation.id, { status, reason })
@@ -280,6 +290,25 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
     return waits ? { againMs: 0 } : end(job, operation, 'failed', reason)
   }
 
+  /** Waits for the node of a machine that runs again. The operation fails when the time is over. */
+  const untilReady = async (
+    job: Job,
+    operation: Operation,
+    { key }: Pick<Step, 'key'>,
+    why: string,
+  ): Promise<Outcome> => {
+    const since = upSince.get(operation.id) ?? job.now()
+    upSince.set(operation.id, since)
+    const isOver = job.elapsedMs(since) > readyWithinMs
+    const reason = isOver
+      ? `${operation.target.name} runs again, but is not well in Kubernetes after ${readyWithinMs / 60_000} minutes: ${why}`
+      : why
+    await job.fence.write((tx) =>
+      operations.step(tx, operation.id, key, { status: isOver ? 'failed' : 'waiting', reason }),
+    )
+    return isOver ? end(job, operation, 'failed', reason) : { againMs: lookAgainMs }
+  }
+
   const follow = async (
     job: Job,
     operation: Operation,
@@ -318,9 +347,15 @@ export function commanding({ db, operations, clusters, servers }: CallParts) {
         ? missed >= missesToAway
         : isUp === true && !isSameBoot && (wasAway || isOverdue || isNewKubelet || isNewBoot)
     if (isDone) {
+      const why =
+        step.key === 'off'
+          ? null
+          : await clusters.machines.whyNotReady(server.cluster_id!, server.id, job.signal)
+      if (why !== null) return untilReady(job, operation, step, why)
       await move('done', null)
       return end(job, operation, 'done', null)
     }
+    upSince.delete(operation.id)
     if (!isAway && missed < missesToAway) await move(wasAway ? 'waiting' : 'running', null)
     else await move('waiting', `${server.name} ${state}`)
     return { againMs: lookAgainMs }
