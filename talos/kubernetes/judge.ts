@@ -26,7 +26,7 @@ const isSpan = (node: TreeNode): boolean => isText(node) && durationMs(textOf(no
 const isAmount = (node: TreeNode): boolean =>
   isNumber(node) ||
   (isText(node) &&
-    /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/.test(textOf(node)))
+    /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/.test(textOf(node)))
 const isWithin = (bits: bigint, isSigned: boolean) => (node: TreeNode) => {
   if (!isWhole(node)) return false
   const value = BigInt(textOf(node))
@@ -61,7 +61,7 @@ const scalars: Readonly<Record<string, readonly [words: string, is: (node: TreeN
     ],
     bytes: [
       'a text in base64',
-      (node) => isText(node) && /^[A-Za-z\d+/\s]*={0,2}\s*$/.test(textOf(node)),
+      (node) => isText(node) && /^[A-Za-z\d+/]*={0,2}$/.test(textOf(node).replaceAll(/\s/g, '')),
     ],
   }
 const plural: Readonly<Record<string, string>> = {

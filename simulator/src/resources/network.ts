@@ -151,7 +151,7 @@ const addressStatuses = (machine: Machine): Item[] => [
       {
         address: { ip: ipBytes(address), prefixLength: PREFIX_LENGTH },
         local: { ip: ipBytes(address) },
-        broadcast: { ip: ipBytes(address.replace(/\d+\.\d+$/, '255.255')) },
+        broadcast: { ip: ipBytes([...address.split('.').slice(0, 2), '255.255'].join('.')) },
         linkIndex: index,
         linkName: name,
         family: enums.NethelpersFamily.FAMILY_INET4,

@@ -19,6 +19,13 @@ function urlProblem(text: string): string | null {
   return /#./.test(text) ? `${quoted(text)} can’t have a fragment` : null
 }
 
+/** An address without the slashes at its end. */
+function withoutSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end -= 1
+  return text.slice(0, end)
+}
+
 /** `validateIssuer` */
 function* issuerProblems(document: Report, at: readonly string[]): Generator<Problem> {
   const url = document.text(...at, 'url')
@@ -28,8 +35,7 @@ function* issuerProblems(document: Report, at: readonly string[]): Generator<Pro
     const problem = text === '' ? null : urlProblem(text)
     if (problem !== null) yield [[...at, field], problem]
   }
-  const bare = (text: string): string => text.replace(/\/+$/, '')
-  if (discovery !== '' && bare(discovery) === bare(url))
+  if (discovery !== '' && withoutSlashes(discovery) === withoutSlashes(url))
     yield [[...at, 'discoveryURL'], 'discoveryURL must be another address than url']
   const audiences = document.texts(...at, 'audiences')
   if (audiences.length === 0) yield [at, 'the issuer needs audiences']
