@@ -1,6 +1,6 @@
 /** Files that Talos writes at boot. */
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
-import { tomlProblem } from './toml.ts'
+import { formerPlugin, newPlacesOf, tomlProblem } from './toml.ts'
 
 const source =
   'Talos internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles'
@@ -55,6 +55,15 @@ const decimal = new Set([
 
 const asDecimal = (name: string, mode: number): string =>
   `The permissions of ${name} are read as the decimal number ${mode}, which is 0o${mode.toString(8)}. Write 0o${mode}`
+
+/** The parts of containerd's configuration, in both forms. */
+function* customizations(config: Configuration) {
+  for (const { path, name } of filesOf(config))
+    if (name === customization)
+      yield { document: config.main, path: [...path, 'content'], what: `file ${customization}` }
+  for (const document of config.of('CRICustomizationConfig'))
+    yield { document, path: ['content'], what: `part ${document.text('name')}` }
+}
 
 export const fileRules: readonly RuntimeRule[] = [
   {
@@ -205,23 +214,30 @@ export const fileRules: readonly RuntimeRule[] = [
       'Talos internal/app/machined/pkg/controllers/files/cri_config_parts.go: toml.Merge of all parts fails, so containerd gets no configuration and starts no containers',
     level: 'refuse',
     *find(config) {
-      for (const { path, name } of filesOf(config)) {
-        if (name !== customization) continue
-        const problem = tomlProblem(config.main.text(...path, 'content'))
-        if (problem !== null)
-          yield {
-            document: config.main,
-            path: [...path, 'content'],
-            sentence: `The file ${customization} is not TOML: ${problem}. containerd does not start with it`,
-          }
-      }
-      for (const document of config.of('CRICustomizationConfig')) {
-        const problem = tomlProblem(document.text('content'))
+      for (const { document, path, what } of customizations(config)) {
+        const problem = tomlProblem(document.text(...path))
         if (problem !== null)
           yield {
             document,
-            path: ['content'],
-            sentence: `The part ${document.text('name')} is not TOML: ${problem}. containerd does not start with it`,
+            path,
+            sentence: `The ${what} is not TOML: ${problem}. containerd does not start with it`,
+          }
+      }
+    },
+  },
+  {
+    id: 'file-customization-plugin',
+    source:
+      'containerd docs/cri/config.md and pkg/cri/config: version 3 of the configuration (containerd 2, Talos hack/cri-plugin.part) has these settings under two new names, and ignores the former one',
+    level: 'warn',
+    *find(config) {
+      for (const { document, path, what } of customizations(config)) {
+        const places = newPlacesOf(document.text(...path))
+        if (places !== null)
+          yield {
+            document,
+            path,
+            sentence: `The ${what} has settings under ${formerPlugin}, which containerd 2 ignores: move ${places || 'them to io.containerd.cri.v1.runtime'}`,
           }
       }
     },

@@ -74,6 +74,11 @@ export class Configuration {
       : ['', 'flannel'].includes(this.main.text(...cni, 'name'))
   }
 
+  /** Every document, each with its own values. */
+  documents(): Report[] {
+    return [this.mainAlone, ...this.others.map(({ report }) => report)]
+  }
+
   of(...kinds: readonly string[]): Report[] {
     return this.others.filter(({ kind }) => kinds.includes(kind)).map(({ report }) => report)
   }

@@ -19,6 +19,8 @@ import { kernelRules } from './kernel.ts'
 import { kubeletRules } from './kubelet.ts'
 import { authenticationRules } from './kubernetes/authentication.ts'
 import { kubernetesConfigRules } from './kubernetes/configs.ts'
+import { podNetworkRules } from './kubernetes/networks.ts'
+import { podReferenceRules } from './kubernetes/pods.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { kubernetesNameRules } from './kubernetes/names.ts'
 import { accessLimitRules } from './limits/access.ts'
@@ -51,6 +53,7 @@ import { imageVerificationRules } from './system/image-verification.ts'
 import { routingRules } from './system/routing.ts'
 import { storageRules } from './system/storage.ts'
 import { upkeepRules } from './system/upkeep.ts'
+import { unfilledRules } from './system/unfilled.ts'
 
 export const runtimeRules: readonly RuntimeRule[] = [
   ...fileRules,
@@ -63,6 +66,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...kubernetesRules,
   ...kubernetesConfigRules,
   ...authenticationRules,
+  ...podNetworkRules,
+  ...podReferenceRules,
   ...ownArgumentRules,
   ...componentRules,
   ...componentValueRules,
@@ -97,6 +102,7 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...authorizerRules,
   ...encryptionRules,
   ...imageVerificationRules,
+  ...unfilledRules,
 ]
 
 /** A value that can't work (`refuse`) or may not work (`warn`). */

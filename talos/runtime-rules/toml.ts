@@ -36,3 +36,36 @@ export function tomlProblem(text: string): string | null {
     return `line ${error.line}, column ${error.column}: ${what.replace('Invalid TOML document: ', '')}`
   }
 }
+
+const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The name that containerd 1 had for its settings of Kubernetes, and where containerd 2 has them
+ * (containerd docs/cri/config.md, version 3 of the configuration).
+ */
+export const formerPlugin = 'io.containerd.grpc.v1.cri'
+const imageSettings = new Set(
+  `disable_snapshot_annotations discard_unpacked_layers image_pull_progress_timeout
+  image_pull_with_sync_fs image_decryption max_concurrent_downloads pinned_images registry
+  sandbox_image snapshotter stats_collect_period`.split(/\s+/),
+)
+
+/** Where the settings under the former name belong; null without any. */
+export function newPlacesOf(text: string): string | null {
+  if (tomlProblem(text) !== null) return null
+  const { plugins } = parse(text, { integersAsBigInt: true, maxDepth })
+  const former = isTable(plugins) ? plugins[formerPlugin] : undefined
+  if (!isTable(former)) return null
+  const keys = Object.entries(former).flatMap(([key, value]) =>
+    key === 'containerd' && isTable(value) ? Object.keys(value) : [key],
+  )
+  const [ofImages, ofRuntime] = [
+    keys.filter((key) => imageSettings.has(key)),
+    keys.filter((key) => !imageSettings.has(key)),
+  ]
+  return [
+    ...(ofRuntime.length > 0 ? [`${ofRuntime.join(', ')} to io.containerd.cri.v1.runtime`] : []),
+    ...(ofImages.length > 0 ? [`${ofImages.join(', ')} to io.containerd.cri.v1.images`] : []),
+  ].join(' and ')
+}

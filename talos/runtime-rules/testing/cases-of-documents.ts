@@ -29,6 +29,22 @@ const jwt = (
 const issuer = 'url: "https://id.example.org", audiences: [k8s]'
 
 export const casesOfDocuments: Cases = {
+  'flannel-backend': {
+    bad: ['hostgw', 'vxlan2', 'wire-guard'].map((type) =>
+      document('KubeFlannelCNIConfig', `backendType: ${type}`),
+    ),
+    good: ['vxlan', 'host-gw', 'WireGuard'].map((type) =>
+      document('KubeFlannelCNIConfig', `backendType: ${type}`),
+    ),
+  },
+  'proxy-config-mode': {
+    bad: ['nft', 'userspace', 'IPVS'].map((mode) =>
+      document('KubeProxyConfig', `config: {mode: ${mode}}`),
+    ),
+    good: ['config: {mode: ipvs}', 'config: {metricsBindAddress: "0.0.0.0:10249"}'].map((fields) =>
+      document('KubeProxyConfig', fields),
+    ),
+  },
   authentication: {
     bad: [
       jwt('url: "http://id.example.org", audiences: [k8s]'),

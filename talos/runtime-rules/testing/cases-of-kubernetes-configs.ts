@@ -14,6 +14,11 @@ const podSecurity = (config: string): string =>
 const ofKubelet = (version: string, config: string): string =>
   `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${version}", extraConfig: {${config}}}}`
 
+const pods = (spec: string, version = 'v1.36.3'): string =>
+  `machine: {kubelet: {image: "ghcr.io/siderolabs/kubelet:${version}"}, pods: [{apiVersion: v1, kind: Pod, metadata: {name: kube-vip}, spec: {${spec}}}]}`
+const customization = (content: string): string =>
+  `machine: {files: [{path: /etc/cri/conf.d/20-customization.part, op: create, content: ${JSON.stringify(content)}}]}`
+
 const provider =
   'name: ecr, matchImages: ["*.ecr.example.org"], defaultCacheDuration: 12h, apiVersion: credentialprovider.kubelet.k8s.io/v1'
 const providerHeader = 'apiVersion: kubelet.config.k8s.io/v1, kind: CredentialProviderConfig'
@@ -103,6 +108,55 @@ export const casesOfKubernetesConfigs: Cases = {
       ),
       ofKubelet('v1.34.0', 'maxPods: 250'),
     ],
+  },
+  'static-pod-reference': {
+    bad: [
+      pods('serviceAccountName: kube-vip'),
+      pods('volumes: [{name: a, secret: {secretName: b}}]'),
+      pods('volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]'),
+      pods('imagePullSecrets: [{name: a}]'),
+      pods('containers: [{name: a, image: b, envFrom: [{configMapRef: {name: c}}]}]'),
+      pods(
+        'containers: [{name: a, image: b, env: [{name: C, valueFrom: {secretKeyRef: {name: d, key: e}}}]}]',
+      ),
+    ],
+    good: [
+      pods(
+        'hostNetwork: true, volumes: [{name: a, hostPath: {path: /b}}, {name: c, emptyDir: {}}]',
+      ),
+      pods('containers: [{name: a, image: b, env: [{name: C, value: d}]}]'),
+    ],
+  },
+  'static-pod-reference-older': {
+    bad: [
+      'serviceAccountName: kube-vip',
+      'volumes: [{name: a, configMap: {name: b}}]',
+      'volumes: [{name: a, persistentVolumeClaim: {claimName: b}}]',
+    ].map((spec) => pods(spec, 'v1.33.4')),
+    good: [pods('hostNetwork: true', 'v1.33.4')],
+  },
+  unfilled: {
+    bad: [
+      'machine: {nodeAnnotations: {example.org/owner: "{{ owner }}"}}',
+      'machine: {env: {TS_AUTHKEY: "${TS_AUTHKEY}"}}',
+      'machine: {registries: {config: {ghcr.io: {auth: {username: a, password: "ENC[AES256_GCM,data:abcd,iv:efgh,tag:ijkl,type:str]"}}}}}',
+    ],
+    good: [
+      'machine: {files: [{path: /var/a.sh, op: create, permissions: 493, content: "#!/bin/sh\\necho ${HOME}\\n"}]}',
+      'machine: {install: {grubUseUKICmdline: false, extraKernelArgs: ["talos.config=https://a.example.org/?u=${uuid}"]}}',
+      'machine: {nodeAnnotations: {a: "{}", b: "$HOME"}}',
+    ],
+  },
+  'file-customization-plugin': {
+    bad: [
+      '[plugins."io.containerd.grpc.v1.cri"]\n  enable_unprivileged_ports = true',
+      '[plugins."io.containerd.grpc.v1.cri".containerd]\n  default_runtime_name = "nvidia"',
+      '[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "a/b:c"',
+    ].map(customization),
+    good: [
+      '[plugins."io.containerd.cri.v1.runtime"]\n  enable_unprivileged_ports = true',
+      '[plugins]\n  [plugins."io.containerd.cri.v1.images"]\n    discard_unpacked_layers = false',
+    ].map(customization),
   },
   'kubernetes-config-older': {
     bad: [
