@@ -57,7 +57,7 @@ const expectOnce = async (nodes: readonly Server[]) => {
   expect(counted.reduce((calls, s) => calls + s.bootstraps, 0)).toBe(1)
 }
 
-longTest('two processes create clusters concurrently, and every step is done once', async () => {
+test('two processes create clusters concurrently, and every step is done once', async () => {
   const groups = [
     await site.take(call, size),
     await site.take(call, size),
@@ -105,7 +105,7 @@ const storedFiles = (): string[] =>
 const named = (kept: readonly Snapshot[]): string[] =>
   kept.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).toSorted()
 
-longTest('a schedule takes one snapshot per turn, and no file is removed twice', async () => {
+test('a schedule takes one snapshot per turn, and no file is removed twice', async () => {
   const { id: store_id } = await call(storeCreate, {
     body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/disk` },
   })
