@@ -179,26 +179,24 @@ describe('the changes of a cluster', () => {
 
 subnetsOfCluster(() => ({ installation, page, cluster }))
 
-describe('templates', () => {
-  longTest('a cluster is saved as a template, which fills the form of a new cluster', async () => {
-    await page.goto(`/infra/clusters/${cluster.id}`)
-    await page.getByRole('button', { name: 'More actions' }).click()
-    await page.getByRole('menuitem', { name: 'Save as template' }).click()
-    const dialog = page.getByRole('dialog', { name: `Save ${cluster.name} as a template` })
-    await dialog.getByText('1 + 2, control planes + workers').waitFor()
-    await dialog.getByText('Secrets, servers and addresses: a template holds none.').waitFor()
-    await expectAccessible(page, 'the dialog of a new template')
-    await dialog.getByRole('textbox', { name: 'Name' }).fill('shop')
-    await dialog.getByRole('button', { name: 'Save template' }).click()
-    await page.waitForURL('**/infra/templates')
-    await page.getByRole('button', { name: 'Actions for shop' }).click()
-    expect((await installation.call(templateList, { query: {} })).items).toMatchObject([
-      { name: 'shop', control_planes: { count: 1 }, workers: { count: 2 } },
-    ])
-    await page.getByRole('menuitem', { name: 'Use this template' }).click()
-    await page.getByText('From the template shop').waitFor()
-    await expectAccessible(page, 'the form of a new cluster from a template')
-  })
+longTest('a cluster is saved as a template, which fills the form of a new cluster', async () => {
+  await page.goto(`/infra/clusters/${cluster.id}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Save as template' }).click()
+  const dialog = page.getByRole('dialog', { name: `Save ${cluster.name} as a template` })
+  await dialog.getByText('1 + 2, control planes + workers').waitFor()
+  await dialog.getByText('Secrets, servers and addresses: a template holds none.').waitFor()
+  await expectAccessible(page, 'the dialog of a new template')
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('shop')
+  await dialog.getByRole('button', { name: 'Save template' }).click()
+  await page.waitForURL('**/infra/templates')
+  await page.getByRole('button', { name: 'Actions for shop' }).click()
+  expect((await installation.call(templateList, { query: {} })).items).toMatchObject([
+    { name: 'shop', control_planes: { count: 1 }, workers: { count: 2 } },
+  ])
+  await page.getByRole('menuitem', { name: 'Use this template' }).click()
+  await page.getByText('From the template shop').waitFor()
+  await expectAccessible(page, 'the form of a new cluster from a template')
 })
 
 describe('acts on many servers', () => {

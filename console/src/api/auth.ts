@@ -1,6 +1,5 @@
 import type { sessionGet, User } from '#contract/sessions.ts'
 import type { Answer } from '#contract/operation.ts'
-import { readClaims } from '../lib/jwt.ts'
 import { createStore, useStore } from '../lib/store.ts'
 import { toast } from '../ui/feedback/toast.ts'
 import {
@@ -359,22 +358,6 @@ export async function sessionHolds(): Promise<boolean> {
     sessionLost(session, { refresh: error })
     return isReplaced && authStatus.get() === 'signedIn'
   }
-}
-
-/**
- * Gets a new access token although the stored one is valid, because the user's scopes have changed.
- */
-export const renewScopes = (): Promise<string> => accessToken(tokens.access()?.value ?? null)
-
-let known: { token: string; scopes: readonly string[] } = { token: '', scopes: [] }
-/**
- * Scopes of the stored access token. Null if there is no session or no access token yet; the user's
- * role is unknown then.
- */
-export function heldScopes(): readonly string[] | null {
-  const token = stands() ? (tokens.access()?.value ?? '') : ''
-  if (token !== known.token) known = { token, scopes: token === '' ? [] : readClaims(token).scopes }
-  return token === '' ? null : known.scopes
 }
 
 const lookEveryMs = 2_000

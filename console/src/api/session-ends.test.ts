@@ -93,11 +93,12 @@ test.each(['', 'no token', 'a.b.c', 'a.e30.c'])(
     auth.authStatus.set('signedIn')
     const key = [...local.keys()].find((one) => one.endsWith('.access'))!
     local.set(key, JSON.stringify({ ...JSON.parse(local.get(key)!), value }))
-    expect(auth.heldScopes()).toBeNull()
+    const { heldScopes } = await import('./session.ts')
+    expect(heldScopes()).toBeNull()
     api.answers = renewed
     expect(await auth.sessionHolds()).toBe(true)
     expect([api.asked, notices]).toEqual([['/v1/authorize/refresh'], []])
-    expect(auth.heldScopes()).toEqual([])
+    expect(heldScopes()).toEqual([])
   },
 )
 

@@ -1,9 +1,27 @@
 import type { Operation } from '#contract/operation.ts'
 import { permits, type Role, roles, scopesOf } from '#contract/permissions.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { heldScopes } from './auth.ts'
+import { readClaims } from '../lib/jwt.ts'
+import { accessToken, stands } from './access.ts'
+import { storedToken } from './auth.ts'
 
-export { heldScopes, logOut, renamed, useAuthLoading, useUser } from './auth.ts'
+export { logOut, renamed, useAuthLoading, useUser } from './auth.ts'
+
+let known: { token: string; scopes: readonly string[] } = { token: '', scopes: [] }
+/**
+ * Scopes of the stored access token. Null if there is no session or no access token yet; the user's
+ * role is unknown then.
+ */
+export function heldScopes(): readonly string[] | null {
+  const token = stands() ? (storedToken() ?? '') : ''
+  if (token !== known.token) known = { token, scopes: token === '' ? [] : readClaims(token).scopes }
+  return token === '' ? null : known.scopes
+}
+
+/**
+ * Gets a new access token although the stored one is valid, because the user's scopes have changed.
+ */
+export const renewScopes = (): Promise<string> => accessToken(storedToken())
 
 /**
  * The user's role, known by its scopes; null if the session has ended or the scopes are those of no
