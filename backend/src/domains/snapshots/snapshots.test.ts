@@ -416,8 +416,9 @@ test('a scheduled snapshot waits for control planes and a store that are silent 
     }
     return get(id)
   }
-  const id = await begun()
+  // The machines refuse before the snapshot begins: it would be ready before they do otherwise.
   for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
+  const id = await begun()
   const waiting = await refused(id, 5)
   expect(waiting).toMatchObject({
     status: 'taking',
