@@ -14,8 +14,9 @@ const overview = (disks: number) => ({
     unreachable: 0,
     away: 0,
     unconfirmed: 0,
+    by_word: [],
   },
-  clusters: { total: 0, by_status: {} },
+  clusters: { total: 0, by_status: {}, by_word: [] },
   capacity: [
     {
       datacenter: null,

@@ -1,6 +1,6 @@
 /** Data of the overview page in one call. Unknown capacity is null, never 0. */
 import * as z from 'zod/mini'
-import { Finding } from './findings/findings.ts'
+import { Finding, Said } from './findings/findings.ts'
 import { findingSeverities, kindsOfFindings } from './findings/kinds.ts'
 import { HistoryDigest } from './history/digest.ts'
 import { operation, type Words } from './operation.ts'
@@ -38,6 +38,11 @@ export type Attention = z.infer<typeof Attention>
 /** Most operations that each part of the overview lists. */
 export const mostOperations = 10
 
+/** How many objects of one kind one word is said of, the worst first. */
+const Words = z.array(
+  z.object({ word: Said.shape.word, severity: Said.shape.severity, count: z.int() }),
+)
+
 /** `attention` to `last_day`: null if this part couldn't be read; the others are there. */
 export const Overview = z.object({
   /** The open findings that nobody has acknowledged or silenced, the worst first. */
@@ -52,8 +57,9 @@ export const Overview = z.object({
     /** Servers that don't answer because an operation installs or restarts them. */
     away: z.int(),
     unconfirmed: z.int(),
+    by_word: Words,
   }),
-  clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()) }),
+  clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()), by_word: Words }),
   capacity: z.array(
     z.object({
       /** null: servers that are in no datacenter. */

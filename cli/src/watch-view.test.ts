@@ -70,8 +70,8 @@ test('an object is watched, while Steelyard is away too', async () => {
   const ran = await cli.run(`cluster show ${id(20)} --watch`)
   expect(ran.exit).toBe(130)
   expect(ran.out.match(/^Status .*$/gm)).toEqual([
-    expect.stringMatching(/installing$/),
-    expect.stringMatching(/ready$/),
+    expect.stringMatching(/Installing$/),
+    expect.stringMatching(/Ready$/),
   ])
   expect(ran.err).toBe('Steelyard is stopping. Trying again.\nSteelyard answers again.\n')
 })

@@ -6,7 +6,7 @@ import * as z from 'zod/mini'
 import { LeftOut } from '../bounds/rows.ts'
 import { codeText, nameText, personText, reasonText, wordText } from '../bounds/fields.ts'
 import { cidr } from './network-rules.ts'
-import { StoppedUpgrade, WorstFinding } from '../findings/findings.ts'
+import { shownOfCluster } from '../findings/findings.ts'
 import { clusterFindingTitles } from '../findings/kinds.ts'
 import { EndingCertificate } from './ending-certificates.ts'
 import { endpointText } from './endpoint.ts'
@@ -81,10 +81,7 @@ export const Cluster = z.object({
       retried: z.optional(z.boolean()),
     }),
   ),
-  /** The worst of the cluster's open findings; null if there is none. */
-  finding: z.optional(z.nullable(WorstFinding)),
-  /** The upgrade that stopped half way or waits: the versions below are those that it has. */
-  upgrade: z.optional(z.nullable(StoppedUpgrade)),
+  ...shownOfCluster,
   /** The certificates that should be renewed by now, as last read from its servers. */
   certificates_ending: z.optional(z.array(EndingCertificate)),
   datacenter: z.object({ id: z.uuid(), code: codeText, country_code: codeText }),
@@ -234,7 +231,10 @@ const clusters = list<Cluster>()({
   nouns: ['cluster', 'clusters'],
   large: {
     troubles: [],
+    // `said` has its word and sentence.
+    finding: null,
     certificates_ending: [],
+    servers_said: [],
     servers: [],
     former_servers: [],
     subnets: [],

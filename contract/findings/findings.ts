@@ -4,7 +4,14 @@
  */
 import * as z from 'zod/mini'
 import { LeftOut } from '../bounds/rows.ts'
-import { codeText, nameText, personText, reasonText, sentenceText } from '../bounds/fields.ts'
+import {
+  atMost,
+  codeText,
+  nameText,
+  personText,
+  reasonText,
+  sentenceText,
+} from '../bounds/fields.ts'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { operation, type Words } from '../operation.ts'
@@ -60,6 +67,23 @@ export const WorstFinding = z.object({
 })
 export type WorstFinding = z.infer<typeof WorstFinding>
 
+/** What is said of a cluster or a server, everywhere (`said.ts`). */
+export const Said = z.object({
+  /** "Ready", "Unreachable": of its worst finding if that takes the place of its status. */
+  word: codeText,
+  /** How bad it is; null if nothing is wrong. */
+  severity: z.nullable(z.enum(findingSeverities)),
+  sentence: z.nullable(reasonText),
+})
+export type Said = z.infer<typeof Said>
+
+/** How many servers of a cluster are not well, by the word of each, the worst first. */
+export const ServersSaid = atMost(
+  z.object({ word: codeText, severity: z.enum(findingSeverities), count: z.int() }),
+  20,
+)
+export type ServersSaid = z.infer<typeof ServersSaid>
+
 /** What a cluster shows of an upgrade that stopped half way. */
 export const StoppedUpgrade = z.object({
   of: z.enum(['talos', 'kubernetes']),
@@ -71,6 +95,18 @@ export const StoppedUpgrade = z.object({
   operation_id: z.uuid(),
 })
 export type StoppedUpgrade = z.infer<typeof StoppedUpgrade>
+
+/** What findings make a cluster show. */
+export const shownOfCluster = {
+  /** The word for the cluster, from its own findings and its status. */
+  said: z.optional(Said),
+  /** Its servers that are not well, which are counted beside its word. */
+  servers_said: z.optional(ServersSaid),
+  /** The worst of the cluster's open findings; null if there is none. */
+  finding: z.optional(z.nullable(WorstFinding)),
+  /** The upgrade that stopped half way or waits: the versions of the cluster are those that it has. */
+  upgrade: z.optional(z.nullable(StoppedUpgrade)),
+} as const
 
 const titles = Object.fromEntries(
   kindsOfFindings.map((kind) => [kind, findingKinds[kind].title]),
@@ -187,6 +223,10 @@ export const words: Words = {
     Finding: [
       Finding,
       'What is wrong with a server, a cluster, a datacenter, a channel or Steelyard itself: since when, why, and what mends it.',
+    ],
+    Said: [
+      Said,
+      'What is said of a cluster or a server: one word, how bad that is, and one sentence.',
     ],
     StoppedUpgrade: [StoppedUpgrade, 'An upgrade of a cluster that stopped half way.'],
     WorstFinding: [WorstFinding, 'The worst open finding of an object.'],

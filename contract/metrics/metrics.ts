@@ -51,7 +51,18 @@ export const gauges = {
     'status',
     'contact',
   ),
+  steelyard_server_states: gauge(
+    'Servers by the word that is said of them everywhere, and its severity: empty if nothing is wrong.',
+    'word',
+    'severity',
+  ),
   steelyard_clusters: gauge('Clusters by status.', 'status'),
+  steelyard_cluster_state: gauge(
+    'The word that is said of a cluster everywhere, and its severity: empty if nothing is wrong.',
+    'cluster',
+    'word',
+    'severity',
+  ),
   steelyard_cluster_info: gauge(
     'A cluster, its datacenter, and the versions that it is meant to run.',
     'cluster',

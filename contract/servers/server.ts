@@ -5,7 +5,7 @@
  */
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
-import { WorstFinding } from '../findings/findings.ts'
+import { Said, WorstFinding } from '../findings/findings.ts'
 import { serverFindingTitles } from '../findings/kinds.ts'
 import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { list, listOperation } from '../list.ts'
@@ -187,6 +187,8 @@ export const ListedServer = z.object({
   trial: z.optional(z.nullable(ServerTrial)),
   /** Set after the server failed in its cluster, until that is tried again. */
   failure: z.optional(z.nullable(ServerFailure)),
+  /** The word for the server, from its own findings and its status. */
+  said: z.optional(Said),
   /**
    * The worst open finding about the server, which may be one about several servers of its
    * datacenter; null if nothing is wrong.

@@ -13,12 +13,13 @@ import {
 import { heldByFiles } from '#contract/clusters/files.ts'
 import { keptSentences } from '#contract/clusters/foreign-sentences.ts'
 import { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
+import { clusterSaid, serversSaid } from '#contract/findings/said.ts'
 import { labelsText } from '#contract/labels/changed.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'
 import { fileOptions, writeSecretFile } from '../files.ts'
-import { findingColours, findingLine, findingWord } from '../finding-text.ts'
+import { findingColours, findingLine, saidColour } from '../finding-text.ts'
 import * as noun from '../nouns.ts'
 import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
@@ -34,16 +35,10 @@ import { askedOf, createFromTemplate, templateOptions } from './templates/from-t
 import { resumedText } from './operations.ts'
 import { withLosses } from './confirm-loss.ts'
 
-const colours: Partial<Record<Cluster['status'], Colour>> = {
-  ready: 'green',
-  failed: 'red',
-  degraded: 'red',
-}
+const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green' }
 const colourOf = (c: Cluster): Colour | null =>
-  c.finding ? findingColours[c.finding.severity] : (colours[c.status] ?? 'yellow')
-/** The word of its finding, or its status if nothing is wrong. */
-const statusOf = (c: Cluster): string =>
-  c.finding && c.status !== 'deleting' ? findingWord(c.finding) : c.status
+  saidColour(clusterSaid(c), colours[c.status] ?? 'yellow')
+const serversOf = (c: Cluster) => serversSaid(c.servers_said, c.control_planes + c.workers)
 
 /** The certificate that expires first of those that should be renewed by now. */
 function endingText({ certificates_ending: all = [] }: Cluster, now: number): string | null {
@@ -59,7 +54,8 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
   `${facts(terminal, [
     ['Name', c.name],
     ['Id', c.id],
-    ['Status', c.status],
+    ['Status', clusterSaid(c).word],
+    ['Servers', serversOf(c)?.text ?? null],
     ['Finding', c.finding ? findingLine(c.finding) : null],
     ['Reason', c.reason],
     ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
@@ -125,6 +121,7 @@ export const clusterCommands: Command[] = [
     shown: [
       'name',
       'status',
+      'servers_said',
       'datacenter',
       'control_planes',
       'workers',
@@ -133,7 +130,13 @@ export const clusterCommands: Command[] = [
       'reason',
     ],
     cells: {
-      status: { text: statusOf, colour: colourOf },
+      status: { text: (c) => clusterSaid(c).word, colour: colourOf },
+      servers_said: {
+        title: 'NOT WELL',
+        text: (c) => serversOf(c)?.text ?? '',
+        colour: (c) => findingColours[serversOf(c)?.severity ?? 'attention'],
+        optional: true,
+      },
       datacenter: { title: 'DATACENTER' },
       control_planes: { text: (c) => String(c.control_planes), right: true },
       workers: { text: (c) => String(c.workers), right: true },
@@ -142,7 +145,9 @@ export const clusterCommands: Command[] = [
         minor: true,
       },
       reason: {
-        text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : ''),
+        text: (c) =>
+          clusterSaid(c).sentence ??
+          (c.locked_out ? lockedOutSentences[c.locked_out.authority] : ''),
       },
     },
   }),

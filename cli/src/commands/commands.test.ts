@@ -30,9 +30,9 @@ describe('lists', () => {
         /^NAME +STATUS +STAGE +TYPE +DATACENTER +CLUSTER +CORES +MEMORY +DISK +LAST CONTACT$/,
       ),
       expect.stringMatching(
-        /^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +960 GB +\d+ \w+ ago$/,
+        /^brave-otter-042 +Maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +960 GB +\d+ \w+ ago$/,
       ),
-      expect.stringMatching(/^x +maintenance .* \? +\d+ \w+ ago$/),
+      expect.stringMatching(/^x +Maintenance .* \? +\d+ \w+ ago$/),
       '2 of 7 (page 1)',
       '',
     ])
@@ -88,7 +88,7 @@ describe('lists', () => {
       /^brave-otter-042 +- +Unreachable .* No answer since 13:41 UTC; connection refused\.$/m,
     )
     expect(out).toMatch(/^x +- +Node NotReady .* Kubelet stopped posting node status\.$/m)
-    expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +maintenance .* -$/m)
+    expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +Maintenance .* -$/m)
     api.on(serverGet, () => dead)
     const shown = await cli.run(`server show ${id(2)}`)
     expect(shown.out).toMatch(
@@ -113,7 +113,7 @@ describe('lists', () => {
     } as const
     api.on(userList, () => pageOf([{ ...user, version: 1 }]))
     expect((await cli.run('cluster list')).out).toMatch(
-      /^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m,
+      /^web +Ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m,
     )
     expect((await cli.run('datacenter list')).out).toMatch(
       /^PL-POZ-1 +Poznań +PL +3 +2 +0 +0 +64 +64$/m,

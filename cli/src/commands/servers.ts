@@ -1,3 +1,4 @@
+import { serverSaid } from '#contract/findings/said.ts'
 import { labelsText } from '#contract/labels/changed.ts'
 import { contentOf, notByDefault } from '#contract/disks/choice.ts'
 import { capacityOf } from '#contract/capacity.ts'
@@ -24,16 +25,14 @@ import {
   objectCommand,
 } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { findingColours, findingLine, findingWord } from '../finding-text.ts'
+import { findingColours, findingLine, saidColour } from '../finding-text.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { showBegun, waitOption } from '../watch.ts'
 
-/** The word of its finding, or its status if nothing is wrong. */
-const statusText = ({ finding, status }: ListedServer): string =>
-  finding && status !== 'deleted' ? findingWord(finding) : status
+const usualColour = ({ status }: ListedServer) => (status === 'ready' ? 'green' : null)
 const number = (n: number | null) => (n === null ? '?' : String(n))
 
 /** How the change after which the server fell silent is taken back. */
@@ -68,7 +67,7 @@ function serverText(terminal: Terminal, s: Server): string {
     facts(terminal, [
       ['Name', s.name],
       ['Id', s.id],
-      ['Status', s.status],
+      ['Status', serverSaid(s).word],
       ['Finding', s.finding ? findingLine(s.finding) : null],
       ['Stage', words(s.talos.stage)],
       ['Node type', words(s.type)],
@@ -258,9 +257,8 @@ export const serverCommands: Command[] = [
     cells: {
       found_by: { text: (s) => matchedText(s) ?? '', optional: true },
       status: {
-        text: statusText,
-        colour: (s) =>
-          s.finding ? findingColours[s.finding.severity] : s.status === 'ready' ? 'green' : null,
+        text: (s) => serverSaid(s).word,
+        colour: (s) => saidColour(serverSaid(s), usualColour(s)),
       },
       stage: { minor: true },
       type: { title: 'TYPE', minor: true },

@@ -43,7 +43,8 @@ const concerned: Record<EventKind, readonly string[]> = {
   image: ['image'],
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster', 'historyList', 'sharedPatch'],
-  finding: ['finding', 'overview', 'historyList'],
+  // A cluster counts its servers that are not well.
+  finding: ['finding', 'overview', 'historyList', 'clusterList', 'clusterGet'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
   channel: ['channel', 'alertRule'],

@@ -1,4 +1,5 @@
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import { clusterSaid } from '#contract/findings/said.ts'
 import type { OfferState } from '../offers/api.ts'
 import { filesOf } from './held/held.ts'
 import type { ListedCluster } from './store.ts'
@@ -37,6 +38,7 @@ interface Around {
   readonly offer?: OfferState | undefined
   readonly subnets?: Cluster['subnets'] | undefined
   readonly troubles?: Cluster['troubles'] | undefined
+  readonly serversSaid?: Cluster['servers_said']
 }
 
 /**
@@ -49,12 +51,24 @@ function statusOf({
   reason,
   problem,
   finding,
-}: ListedCluster): Pick<Cluster, 'status' | 'reason'> {
+}: Pick<ListedCluster, 'status' | 'reason' | 'problem' | 'finding'>): Pick<
+  Cluster,
+  'status' | 'reason'
+> {
   if (status !== 'ready') return { status, reason }
   return finding === null || finding.severity === 'attention'
     ? { status, reason: problem === null ? reason : null }
     : { status: 'degraded', reason: reason ?? finding.reason }
 }
+
+/** Nothing is judged of a cluster that is being deleted. */
+const findingOf = ({ wanted, finding }: Pick<ListedCluster, 'wanted' | 'finding'>) =>
+  wanted === 'ready' ? finding : null
+
+/** What is said of a cluster in lists, in the overview and in the metrics. */
+export const saidOf = (
+  row: Pick<ListedCluster, 'status' | 'reason' | 'problem' | 'finding' | 'wanted'>,
+) => clusterSaid({ ...statusOf(row), finding: findingOf(row) })
 
 /** Converts a row to the contract's cluster. */
 export const present = (
@@ -63,14 +77,16 @@ export const present = (
     offer: { offerId, lookingSince, isAddressSet } = noOffer,
     subnets = [],
     troubles = [],
+    serversSaid = [],
   }: Around = {},
 ): Cluster => ({
   id: row.id,
   name: row.name,
   ...statusOf(row),
   troubles,
-  // Nothing is judged of a cluster that is being deleted.
-  finding: row.wanted === 'ready' ? row.finding : null,
+  said: saidOf(row),
+  servers_said: serversSaid,
+  finding: findingOf(row),
   upgrade: row.wanted === 'ready' ? row.upgrade : null,
   certificates_ending: [...(row.certificates_ending ?? [])],
   datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },

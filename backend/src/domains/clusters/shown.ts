@@ -10,7 +10,7 @@ import type * as store from './store.ts'
 import { troublesOf } from './troubles.ts'
 
 export async function shown(
-  { engine, subnets, offers }: ClusterParts,
+  { engine, subnets, offers, servers }: ClusterParts,
   on: Db | Tx,
   rows: readonly store.ListedCluster[],
 ): Promise<Cluster[]> {
@@ -18,10 +18,12 @@ export async function shown(
   const names = await subnets.namesByCluster(on, ids)
   const states = await offers.statesOf(on, ids)
   const troubles = await troublesOf(on, { engine })
+  const words = await servers.wordsByCluster()
   return rows.map((row) =>
     present(row, {
       offer: states.get(row.id),
       subnets: names.get(row.id),
+      serversSaid: words.get(row.id),
       troubles: troubles.get(row.id)?.slice(),
     }),
   )

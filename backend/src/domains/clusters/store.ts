@@ -126,6 +126,14 @@ export const countByStatus = (on: On) =>
     .groupBy(shownStatus)
     .execute()
 
+/** What is said of each cluster is made from these columns. */
+export const said = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .select(['name', 'status', 'reason', 'problem', 'finding', 'wanted'])
+    .where('deleted_at', 'is', null)
+    .execute()
+
 /** Servers that are currently in a cluster, of all clusters. */
 export const presentMembers = (on: On) =>
   on

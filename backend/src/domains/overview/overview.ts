@@ -42,10 +42,11 @@ const noServers: ServersSummary = {
     unreachable: 0,
     away: 0,
     unconfirmed: 0,
+    by_word: [],
   },
   capacity: [],
 }
-const noClusters: ClustersSummary = { total: 0, by_status: {} }
+const noClusters: ClustersSummary = { total: 0, by_status: {}, by_word: [] }
 const none = { total: 0, in_clusters: 0, free: 0 }
 const noCapacity = {
   servers: 0,

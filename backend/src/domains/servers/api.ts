@@ -9,7 +9,7 @@ import type { Operation } from '#contract/operations.ts'
 import type { MachineCommand } from '#contract/servers/machine-commands.ts'
 import type { serverList } from '#contract/servers/server.ts'
 import type { CapacityCommitment } from '#contract/marketplace/ccs.ts'
-import type { WorstFinding } from '#contract/findings/findings.ts'
+import type { ServersSaid, WorstFinding } from '#contract/findings/findings.ts'
 import type { CapacitySeries } from '#contract/measurements/measurements.ts'
 import type { Overview } from '#contract/overview.ts'
 import type { Place, Placement } from '#contract/racks/placement.ts'
@@ -377,6 +377,8 @@ export interface Servers extends Membership, Notes, Registering, Placements {
   /** All known addresses of servers. */
   readonly addresses: () => Promise<ServerAddress[]>
   readonly summary: () => Promise<ServersSummary>
+  /** The servers of each cluster that are not well, from memory. Clusters without such are missing. */
+  readonly wordsByCluster: () => Promise<ReadonlyMap<string, ServersSaid>>
   /** Numbers of servers and compute units by what they are used for, from memory. */
   readonly inUse: () => Promise<Record<CapacitySeries, number | null>>
   /** From memory, without a query per server. */

@@ -47,6 +47,7 @@ type Membership = Omit<
   | 'addresses'
   | 'summary'
   | 'inUse'
+  | 'wordsByCluster'
   | 'conditions'
   | 'showFindings'
   | 'patched'

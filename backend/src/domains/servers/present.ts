@@ -6,6 +6,8 @@ import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/disks/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
 import { kindsOfFindings } from '#contract/findings/kinds.ts'
+import type { Said } from '#contract/findings/findings.ts'
+import { serverSaid } from '#contract/findings/said.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
@@ -152,12 +154,28 @@ export const trialOf = (
     ? null
     : { state: row.trial_state, reason: row.trial_reason, since: row.trial_since.toISOString() }
 
+/** What is said of a server in lists, in the overview and in the metrics. */
+export const saidOf = (row: ListedRow, ineligible: string | null = null): Said =>
+  serverSaid({
+    status: row.status,
+    cluster:
+      row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
+    ineligible,
+    kubernetes: nodeOf(row),
+    trial: trialOf(row),
+    finding: row.finding,
+    quarantine: row.quarantine,
+    talos: { stage: row.stage, ...contactOf(row) },
+    identity: { state: row.identity_state },
+  })
+
 /** The whole server. Lists with `fields=list` show some of its fields (`list/kept.ts`). */
 export function present(row: ServerRow, contact: Date | null): Server {
   const { hardware } = row
   const { cores, memory_bytes, disk_bytes } = hardware ? capacityOf(hardware) : unknownCapacity
   const checks = eligibility(factsOf(row, null))
   const failed = checks.find((one) => !one.ok)
+  const ineligible = failed ? (failed.reason ?? `The check ${failed.check} failed`) : null
   return {
     id: row.id,
     name: row.name,
@@ -183,11 +201,12 @@ export function present(row: ServerRow, contact: Date | null): Server {
       memory_bytes,
       disk_bytes,
     },
-    ineligible: failed ? (failed.reason ?? `The check ${failed.check} failed`) : null,
+    ineligible,
     drift: driftOf(row),
     pending: row.cluster_id === null ? null : row.pending,
     trial: trialOf(row),
     failure: failureOf(row),
+    said: saidOf(row, ineligible),
     finding: row.finding,
     left_cluster: row.cluster_id === null ? row.left_cluster : null,
     labels: row.labels,

@@ -7,7 +7,7 @@ import { addressesOf } from './list/addresses.ts'
 import { conditionsOf } from './list/conditions.ts'
 import { type Catalogue, catalogue } from './list/catalogue.ts'
 import { inUseOf } from './list/in-use.ts'
-import { summarize } from './list/summary.ts'
+import { summarize, wordsByCluster } from './list/summary.ts'
 import { wholeServers } from './list/whole.ts'
 import { type FaceParts, membership } from './membership.ts'
 import { placing } from './placing.ts'
@@ -53,6 +53,7 @@ export function servers(parts: FaceParts): ServersDomain {
     locked: async (tx, id) => store.live(await store.lockOne(tx, id), id),
     addresses: async () => addressesOf(await listed.entries()),
     summary: async () => summarize(await listed.entries(), clock.now()),
+    wordsByCluster: async () => wordsByCluster(await listed.entries()),
     inUse: async () => inUseOf(await listed.entries()),
     conditions: async () => ({
       ...conditionsOf(await listed.entries()),

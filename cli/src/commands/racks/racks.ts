@@ -1,3 +1,4 @@
+import { serverSaid } from '#contract/findings/said.ts'
 import { placeSaid, rackFaces } from '#contract/racks/placement.ts'
 import { byBay } from '#contract/racks/placing.ts'
 import {
@@ -14,7 +15,7 @@ import {
 import { type ListedServer, serverRows } from '#contract/servers/servers.ts'
 import { command, type Command, given, listCommand, objectCommand } from '../../command.ts'
 import { CliError } from '../../exit.ts'
-import { findingColours, findingWord } from '../../finding-text.ts'
+import { findingColours, findingWord, saidColour } from '../../finding-text.ts'
 import * as noun from '../../nouns.ts'
 import { type Column, facts, table } from '../../table.ts'
 import type { Terminal } from '../../terminal.ts'
@@ -46,8 +47,6 @@ function shelvesOf({ units }: Rack, servers: readonly ListedServer[]): Shelf[] {
   return shelves
 }
 
-const statusOf = ({ finding, status }: ListedServer): string =>
-  finding ? findingWord(finding) : status
 const shelfColumns: readonly Column<Shelf>[] = [
   {
     title: 'UNITS',
@@ -68,8 +67,8 @@ const shelfColumns: readonly Column<Shelf>[] = [
   { title: 'CLUSTER', text: ({ server }) => server?.cluster?.name ?? '' },
   {
     title: 'STATUS',
-    text: ({ server }) => (server ? statusOf(server) : ''),
-    colour: ({ server }) => (server?.finding ? findingColours[server.finding.severity] : null),
+    text: ({ server }) => (server ? serverSaid(server).word : ''),
+    colour: ({ server }) => (server ? saidColour(serverSaid(server)) : null),
   },
 ]
 

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Server } from '#contract/servers/servers.ts'
-import { canShowNewKeys, clusterSaid, contactSaid, nodeSaid, worstSaid } from './cluster-state.ts'
+import {
+  canShowNewKeys,
+  clusterState,
+  contactSaid,
+  nodeSaid,
+  serversState,
+} from './cluster-state.ts'
 
 const since = '2026-11-20T10:00:00.000Z'
 const server = {
@@ -45,28 +51,34 @@ test('a node is shown as Not ready if Kubernetes reports it NotReady, and as Unk
   })
 })
 
-test('a cluster is shown by its worst finding, and by its status without one or while it is deleted', () => {
+test('a cluster shows its own word and shape, and beside them how many of its servers are not well', () => {
   const cluster = { status: 'ready' as const, reason: null, finding: null }
-  expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
-  const finding = {
-    id: '0198c0de-0000-7000-8000-000000000001',
-    kind: 'cluster_upgrade_stopped' as const,
-    severity: 'attention' as const,
-    since,
-    reason: '2 of 3 servers on Talos v1.13.9, stopped 18:01 UTC.',
-  }
-  expect(clusterSaid({ ...cluster, finding })).toEqual({
-    tone: 'warn',
-    word: 'Upgrade stopped',
-    why: finding.reason,
-  })
-  const lost = { ...finding, kind: 'cluster_quorum_lost' as const, severity: 'down' as const }
-  expect(clusterSaid({ ...cluster, status: 'degraded', finding: lost })).toMatchObject({
+  expect(clusterState(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
+  const finding = { ...notReady, kind: 'cluster_quorum_lost' as const, severity: 'down' as const }
+  expect(clusterState({ ...cluster, status: 'degraded', finding })).toEqual({
     tone: 'danger',
     word: 'Down',
+    why: 'Kubelet stopped.',
   })
-  expect(clusterSaid({ ...cluster, status: 'deleting', finding })).toMatchObject({
-    word: 'Deleting',
+  const old = {
+    ...notReady,
+    kind: 'cluster_version_unsupported' as const,
+    severity: 'attention' as const,
+    reason: 'Talos 1.9 gets no fixes.',
+  }
+  expect(clusterState({ ...cluster, finding: old })).toEqual({
+    tone: 'ok',
+    word: 'Ready',
+    why: 'Talos 1.9 gets no fixes.',
+  })
+  expect(clusterState({ ...cluster, status: 'installing' }).tone).toBe('busy')
+  const servers = { control_planes: 1, workers: 3 }
+  expect(serversState({ ...servers, servers_said: [] })).toBeNull()
+  const failed = { word: 'Failed', severity: 'down' as const, count: 1 }
+  expect(serversState({ ...servers, servers_said: [failed] })).toEqual({
+    tone: 'danger',
+    count: 1,
+    of: 'of 4 servers failed',
   })
 })
 
@@ -103,27 +115,4 @@ test('during an operation, a silent server is shown as Away instead of Unreachab
     tone: 'busy',
     word: 'Not ready',
   })
-})
-
-test('a cluster shows the worst of its own finding and those of its servers', () => {
-  const old = {
-    ...notReady,
-    kind: 'cluster_version_unsupported' as const,
-    severity: 'attention' as const,
-    reason: 'Talos 1.9 gets no fixes.',
-  }
-  const cluster = { status: 'ready' as const, reason: null, finding: old }
-  expect(worstSaid(cluster, notReady)).toEqual({
-    tone: 'warn',
-    word: 'Node NotReady',
-    why: 'A server: Kubelet stopped.',
-  })
-  expect(worstSaid({ ...cluster, finding: notReady }, old)).toEqual(
-    clusterSaid({ ...cluster, finding: notReady }),
-  )
-  expect(worstSaid(cluster, null)).toEqual(clusterSaid(cluster))
-  // Its operation says more than what is wrong on the way.
-  expect(worstSaid({ ...cluster, status: 'installing', finding: null }, notReady).word).toBe(
-    'Installing',
-  )
 })

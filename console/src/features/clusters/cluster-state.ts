@@ -1,53 +1,30 @@
 /** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
-import type { WorstFinding } from '#contract/findings/findings.ts'
-import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
+import { clusterSaid, serversSaid } from '#contract/findings/said.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
-import { findingTones } from '../../ui/feedback/finding-tones.ts'
-import type { Tone } from '../../ui/feedback/Status.tsx'
+import { findingTones, marked, type Marked } from '../../ui/feedback/finding-tones.ts'
+import type { Tone } from '../../ui/feedback/tone.ts'
 import { serverNow } from '../../lib/time/server-time.ts'
 
-const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
-  pending: { tone: 'busy', word: 'Pending' },
-  configuring: { tone: 'busy', word: 'Configuring' },
-  installing: { tone: 'busy', word: 'Installing' },
-  bootstrapping: { tone: 'busy', word: 'Bootstrapping' },
-  ready: { tone: 'ok', word: 'Ready' },
-  degraded: { tone: 'warn', word: 'Degraded' },
-  failed: { tone: 'danger', word: 'Failed' },
-  deleting: { tone: 'busy', word: 'Deleting' },
+const tones: Readonly<Partial<Record<ClusterStatus, Tone>>> = {
+  ready: 'ok',
+  degraded: 'warn',
+  failed: 'danger',
 }
 
-/** Texts of a cluster's state: its worst finding comes first, then its status. */
-export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'finding'>): Said {
-  const { finding, status, reason } = c
-  if (!finding || status === 'deleting') return { ...said[status], why: reason }
-  return {
-    tone: findingTones[finding.severity],
-    word: findingKinds[finding.kind].word,
-    why: finding.reason,
-  }
-}
+/** What is said of a cluster, with the shape that stands before its word. */
+export const clusterState = (c: Pick<Cluster, 'status' | 'reason' | 'finding'>): Marked =>
+  marked(clusterSaid(c), tones[c.status] ?? 'busy')
 
-/**
- * Texts of the worst of a cluster and its servers.
- * @param servers the worst finding of its servers
- */
-export function worstSaid(
-  c: Pick<Cluster, 'status' | 'reason' | 'finding'>,
-  servers: WorstFinding | null,
-): Said {
-  const rank = ({ kind }: Pick<WorstFinding, 'kind'>) => kindsOfFindings.indexOf(kind)
-  if (servers === null || isUnderWay(c) || (c.finding && rank(c.finding) <= rank(servers)))
-    return clusterSaid(c)
-  return {
-    tone: findingTones[servers.severity],
-    word: findingKinds[servers.kind].word,
-    why: `A server: ${servers.reason}`,
-  }
+/** The servers of a cluster that are not well, with a shape; null if all are well. */
+export function serversState(
+  c: Pick<Cluster, 'servers_said' | 'control_planes' | 'workers'>,
+): { tone: Tone; count: number; of: string } | null {
+  const said = serversSaid(c.servers_said, c.control_planes + c.workers)
+  return said && { tone: findingTones[said.severity!], count: said.count, of: said.of }
 }
 
 /** Whether the cluster is being created or deleted, so that its page opens on the timeline. */
@@ -57,17 +34,11 @@ export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean =>
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
 export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
 
-export interface Said {
-  tone: Tone
-  word: string
-  why: string | null
-}
-
 /**
  * The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an
  * operation on the server explains it, so that it has no finding.
  */
-export function nodeSaid(server: Pick<ListedServer, 'kubernetes' | 'failure' | 'finding'>): Said {
+export function nodeSaid(server: Pick<ListedServer, 'kubernetes' | 'failure' | 'finding'>): Marked {
   const { kubernetes: node, failure, finding } = server
   if (failure) return { tone: 'danger', word: 'Failed', why: failure.reason }
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
@@ -85,7 +56,7 @@ export function configurationSaid({
   drift,
   pending,
   trial,
-}: Pick<ListedServer, 'drift' | 'pending' | 'trial'>): Said {
+}: Pick<ListedServer, 'drift' | 'pending' | 'trial'>): Marked {
   if (trial)
     return trial.state === 'undone'
       ? { tone: 'warn', word: 'Undone', why: trial.reason }
@@ -100,7 +71,7 @@ export function configurationSaid({
 export function contactSaid(
   server: Pick<ListedServer, 'status' | 'operation_id' | 'talos'>,
   now = serverNow(),
-): Said {
+): Marked {
   const { stage, unreachable_since: since, reason } = server.talos
   const doing =
     stage === 'running' || stage === 'maintenance' || stage === 'unknown'

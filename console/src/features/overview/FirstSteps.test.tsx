@@ -33,7 +33,7 @@ afterEach(() => {
 const overview = (servers: number, clusters: number): Overview =>
   ({
     servers: { total: servers },
-    clusters: { total: clusters, by_status: {} },
+    clusters: { total: clusters, by_status: {}, by_word: [] },
     capacity: servers > 0 ? [{ datacenter: { id: 'd' } }] : [],
     dials_nowhere: false,
   }) as unknown as Overview

@@ -13,7 +13,7 @@ import { CapacityPanel } from './CapacityPanel.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
 import { LastDayPanel } from './LastDayPanel.tsx'
 import css from './Overview.module.css'
-import { clusterGroups, sums } from './overview-sums.ts'
+import { sums, wordsShown } from './overview-sums.ts'
 import { AttentionPanel } from './AttentionPanel.tsx'
 import { FailuresPanel, RunningPanel, SubnetsPanel } from './OverviewPanels.tsx'
 
@@ -74,7 +74,8 @@ function Reading({ title, value, unit, to, bar, keys, more }: ReadingProps) {
 function Readings({ data }: { data: Shape }) {
   const { servers, clusters } = data
   const capacity = sums(data.capacity)
-  const groups = clusterGroups(clusters.by_status)
+  const groups = wordsShown(clusters.by_word, paths.clusters())
+  const states = wordsShown(servers.by_word, paths.servers())
   const unasked = servers.total - servers.reachable - servers.unreachable - servers.away
   return (
     <section className={css['readings']} aria-label="Fleet">
@@ -82,23 +83,9 @@ function Readings({ data }: { data: Shape }) {
         title="Servers"
         value={count(servers.total)}
         to={paths.servers()}
-        bar={[
-          { label: 'Ready', value: servers.ready, tone: 'ok' },
-          { label: 'Maintenance', value: servers.maintenance, tone: 'info' },
-        ]}
+        bar={states.map((g) => ({ label: g.word, value: g.value, tone: g.segment }))}
         keys={[
-          {
-            tone: 'ok',
-            word: 'Ready',
-            value: servers.ready,
-            to: paths.servers({ status: 'ready' }),
-          },
-          {
-            tone: 'idle',
-            word: 'Maintenance',
-            value: servers.maintenance,
-            to: paths.servers({ status: 'maintenance' }),
-          },
+          ...states,
           ...(servers.unconfirmed > 0
             ? [
                 {
@@ -151,9 +138,7 @@ function Readings({ data }: { data: Shape }) {
         value={count(clusters.total)}
         to={paths.clusters()}
         bar={groups.map((g) => ({ label: g.word, value: g.value, tone: g.segment }))}
-        keys={groups
-          .filter((g) => g.value > 0 || g.always)
-          .map((g) => ({ tone: g.tone, word: g.word, value: g.value, to: g.to }))}
+        keys={groups}
       />
       <Reading
         title="Free capacity"

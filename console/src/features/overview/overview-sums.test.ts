@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { clusterStatuses } from '#contract/clusters/clusters.ts'
-import { clusterGroups, sums } from './overview-sums.ts'
+import { sums, wordsShown } from './overview-sums.ts'
 
 const amount = (total: number, used: number) => ({ total, in_clusters: used, free: total - used })
 const site = (n: number) => ({
@@ -25,18 +24,16 @@ test('capacity is summed over all datacenters', () => {
   })
 })
 
-test('every status of a cluster is in exactly one group', () => {
-  for (const status of clusterStatuses)
-    expect(clusterGroups({ [status]: 3 }).filter((g) => g.value === 3)).toHaveLength(1)
-})
-
-test('a number of clusters leads to the clusters that it counts', () => {
-  const links = Object.fromEntries(clusterGroups({}).map(({ word, to }) => [word, to]))
-  expect(links).toEqual({
-    Ready: '/infra/clusters?status=ready',
-    'Being created': '/infra/clusters?group=status',
-    Degraded: '/infra/clusters?status=degraded',
-    Failed: '/infra/clusters?status=failed',
-    Deleting: '/infra/clusters?status=deleting',
-  })
+test('each word is counted once, the worst first, with the shape that lists show', () => {
+  const words = [
+    { word: 'Unreachable', severity: 'down' as const, count: 1 },
+    { word: 'Ready', severity: 'attention' as const, count: 2 },
+    { word: 'Ready', severity: null, count: 5 },
+    { word: 'Installing', severity: null, count: 1 },
+  ]
+  expect(wordsShown(words, '/infra/clusters').map((w) => [w.word, w.tone, w.value])).toEqual([
+    ['Unreachable', 'danger', 1],
+    ['Ready', 'ok', 7],
+    ['Installing', 'busy', 1],
+  ])
 })

@@ -1,8 +1,7 @@
-import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Overview } from '#contract/overview.ts'
-import { paths } from '../../lib/paths.ts'
 import type { Segment } from '../../ui/pictures/Meter.tsx'
-import type { Tone } from '../../ui/feedback/Status.tsx'
+import { marked } from '../../ui/feedback/finding-tones.ts'
+import type { Tone } from '../../ui/feedback/tone.ts'
 
 type Site = Overview['capacity'][number]
 const measures = ['compute_units', 'vcpu', 'memory_bytes', 'disk_bytes'] as const
@@ -32,30 +31,26 @@ export function sums(
   }
 }
 
-const coming: readonly ClusterStatus[] = ['pending', 'configuring', 'installing', 'bootstrapping']
-const groups: readonly {
-  word: string
-  statuses: readonly ClusterStatus[]
-  tone: Tone
-  segment: Segment['tone']
-  always?: boolean
-}[] = [
-  { word: 'Ready', statuses: ['ready'], tone: 'ok', segment: 'ok', always: true },
-  { word: 'Being created', statuses: coming, tone: 'busy', segment: 'accent' },
-  { word: 'Degraded', statuses: ['degraded'], tone: 'warn', segment: 'warn' },
-  { word: 'Failed', statuses: ['failed'], tone: 'danger', segment: 'danger' },
-  { word: 'Deleting', statuses: ['deleting'], tone: 'off', segment: 'idle' },
-]
+const usual: Readonly<Record<string, Tone>> = { Ready: 'ok', Maintenance: 'idle' }
+const segments: Readonly<Partial<Record<Tone, Segment['tone']>>> = {
+  ok: 'ok',
+  idle: 'info',
+  busy: 'accent',
+  warn: 'warn',
+  danger: 'danger',
+}
 
 /**
- * Number of clusters per group of statuses, such as "Being created". A cluster with an unrecognised
- * status is in no group.
+ * How many servers or clusters each word is said of, the worst first, as the parts of a bar. What
+ * only needs attention keeps its word, so it is not a part of its own.
+ * @param to the list of these objects
  */
-export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
-  groups.map(({ statuses, always = false, ...group }) => ({
-    ...group,
-    always,
-    value: statuses.reduce((n, s) => n + (byStatus[s] ?? 0), 0),
-    // A list is of one status, so several are shown as groups.
-    to: paths.clusters(statuses.length === 1 ? { status: statuses[0] } : { group: 'status' }),
-  }))
+export function wordsShown(words: Overview['servers']['by_word'], to: string) {
+  const shown = new Map<string, { word: string; tone: Tone; value: number }>()
+  for (const { word, severity, count } of words) {
+    const { tone } = marked({ word, severity, sentence: null }, usual[word] ?? 'busy')
+    const known = shown.get(word)
+    shown.set(word, { word, tone, value: count + (known?.value ?? 0) })
+  }
+  return [...shown.values()].map((w) => ({ ...w, segment: segments[w.tone] ?? 'idle', to }))
+}

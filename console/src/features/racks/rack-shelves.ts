@@ -1,7 +1,7 @@
 /** A rack as its picture and its list show it: from above to below. */
 import { placeSaid, topOf } from '#contract/racks/placement.ts'
 import { byBay } from '#contract/racks/placing.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
+import { findingSaid } from '#contract/findings/said.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import { capital } from '../../lib/text.ts'
@@ -76,10 +76,6 @@ export function shelfSaid(shelf: Shelf): string {
   const parts =
     server === null
       ? ['free']
-      : [
-          server.name,
-          roleSaid(server),
-          server.finding ? findingKinds[server.finding.kind].word : null,
-        ].filter(Boolean)
+      : [server.name, roleSaid(server), findingSaid(server.finding)?.word ?? null].filter(Boolean)
   return `${capital(place)}: ${parts.join(', ')}`
 }

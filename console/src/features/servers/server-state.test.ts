@@ -47,13 +47,11 @@ describe('the shown state of a server', () => {
     since: '2026-11-20T12:00:00Z',
     reason,
   })
-  it('a server shows the word and the sentence of its finding instead of its status', () => {
+  it('a server shows the word of a finding that takes the place of its status, with its shape', () => {
     for (const [kind, tone, word] of [
       ['server_unreachable', 'danger', 'Unreachable'],
       ['server_failed', 'danger', 'Failed'],
       ['server_not_ready', 'warn', 'Node NotReady'],
-      ['server_drifted', 'warn', 'Changed outside'],
-      ['server_left_behind', 'warn', 'In use'],
     ] as const)
       for (const status of ['ready', 'maintenance'] as const)
         expect(statusOf({ ...server, status, finding: finding(kind, 'Because.') })).toEqual({
@@ -64,6 +62,20 @@ describe('the shown state of a server', () => {
     expect(
       statusOf({ ...server, status: 'deleted', finding: finding('server_failed', '') }).word,
     ).toBe('Deleted')
+  })
+  it('a server that only needs attention keeps its word and shape, and shows the sentence', () => {
+    const drifted = finding('server_drifted', 'Because.')
+    expect(statusOf({ ...server, status: 'ready', finding: drifted })).toEqual({
+      tone: 'ok',
+      word: 'Ready',
+      why: 'Because.',
+    })
+    expect(statusOf({ ...server, finding: drifted })).toMatchObject({
+      tone: 'idle',
+      why: 'Because.',
+    })
+    const leftBehind = finding('server_left_behind', 'In use by poz-shop.')
+    expect(statusOf({ ...server, finding: leftBehind }).word).toBe('In use')
   })
 
   const silent = {

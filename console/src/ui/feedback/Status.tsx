@@ -1,13 +1,10 @@
 import type { ReactNode } from 'react'
 import css from './Status.module.css'
 import { cx } from '../cx.ts'
+import type { Tone } from './tone.ts'
 import { Icon, type IconName } from '../pictures/Icon.tsx'
 
-/**
- * Each tone has its own shape, readable without colour: disc, ring, half disc, triangle, square,
- * dash.
- */
-export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
+export type { Tone }
 
 interface StatusDotProps {
   tone: Tone

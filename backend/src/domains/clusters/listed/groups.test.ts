@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { clusterGroupings, clusterList } from '#contract/clusters/clusters.ts'
 import { clusterGroups } from '#contract/clusters/groups.ts'
 import { type FindingKind, findingKinds } from '#contract/findings/kinds.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildCluster } from '../../servers/testing.ts'
 
@@ -107,4 +108,23 @@ test('groups count only the clusters that pass the filters and the search', asyn
   expect(JSON.stringify(problem)).toContain(
     'Groups are by status, finding, datacenter, talos_version, kubernetes_version, or by a label',
   )
+})
+
+test('each cluster brings its word, from its own findings, and the overview counts the words', async () => {
+  const { answer } = await call(clusterList, { query: { sort: 'name' } })
+  expect(answer!.items.map(({ name, said }) => [name, said!.word, said!.severity])).toEqual([
+    ['api-down', 'Down', 'down'],
+    ['behind', 'Ready', 'attention'],
+    ['installing', 'Installing', null],
+    ['leaving', 'Deleting', null],
+    ['well', 'Ready', null],
+  ])
+  const { clusters } = (await call(overviewGet)).answer!
+  expect(clusters.by_word.map(({ word, count }) => `${word} ${count}`).toSorted()).toEqual([
+    'Deleting 1',
+    'Down 1',
+    'Installing 1',
+    'Ready 1',
+    'Ready 1',
+  ])
 })

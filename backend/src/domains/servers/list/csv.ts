@@ -1,5 +1,5 @@
 /** The list of servers as CSV. */
-import { findingKinds } from '#contract/findings/kinds.ts'
+import { serverSaid } from '#contract/findings/said.ts'
 import type { serverExport } from '#contract/csv/list-exports.ts'
 import { labelsText } from '#contract/labels/changed.ts'
 import type { Input } from '#contract/operation.ts'
@@ -9,10 +9,8 @@ import { type CsvCells, listCsv } from '../../../csv/listed.ts'
 import type { Catalogue } from './catalogue.ts'
 import { listedOf } from './kept.ts'
 
-const cells: CsvCells<typeof serverList.list> = {
-  /** The word of its finding, or its status if nothing is wrong. */
-  status: ({ finding, status }) =>
-    finding && status !== 'deleted' ? findingKinds[finding.kind].word : status,
+export const exportedCells = {
+  status: (server) => serverSaid(server).word,
   hardware: ({ hardware: { maker, model, cores } }) =>
     [
       [maker, model].filter((name) => name !== null).join(' '),
@@ -22,7 +20,7 @@ const cells: CsvCells<typeof serverList.list> = {
       .join(', '),
   contact: ({ talos }) => talos.last_contact_at,
   labels: ({ labels }) => labelsText(labels ?? {}),
-}
+} satisfies CsvCells<typeof serverList.list>
 
 /** Parses each server only when its row is written. */
 function* listedServers(of: Awaited<ReturnType<Catalogue['matches']>>): Generator<ListedServer> {
@@ -33,4 +31,4 @@ export const exported = async (
   listed: Pick<Catalogue, 'matches'>,
   { columns, ...query }: Input<typeof serverExport>['query'],
 ): Promise<string> =>
-  listCsv(serverList.list, cells, listedServers(await listed.matches(query)), columns)
+  listCsv(serverList.list, exportedCells, listedServers(await listed.matches(query)), columns)

@@ -3,9 +3,11 @@
  * out of the sums.
  */
 import { contactStateOf } from '#contract/servers/contact-state.ts'
+import type { Said, ServersSaid, WorstFinding } from '#contract/findings/findings.ts'
+import { countServers, tallied } from '#contract/findings/said.ts'
 import type { DatacenterCapacity, ServersSummary } from '../api.ts'
 import type { Entry } from '../present.ts'
-import { contactOf, isDoubted } from '../present.ts'
+import { contactOf, isDoubted, saidOf } from '../present.ts'
 
 const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 
@@ -20,10 +22,12 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
     away: 0,
     unconfirmed: 0,
   }
+  const said: Said[] = []
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
   for (const { row, facts } of all) {
     if (row.status === 'deleted') continue
     servers.total++
+    said.push(saidOf(row))
     servers[row.status]++
     const contact = contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now)
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
@@ -61,5 +65,14 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
       unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1),
     })
   }
-  return { servers, capacity: [...byDatacenter.values()] }
+  return { servers: { ...servers, by_word: tallied(said) }, capacity: [...byDatacenter.values()] }
+}
+
+/** The servers of each cluster that are not well. */
+export function wordsByCluster(all: Iterable<Entry>): ReadonlyMap<string, ServersSaid> {
+  const found = new Map<string, WorstFinding[]>()
+  for (const { row } of all)
+    if (row.finding !== null && row.cluster_id !== null && row.status !== 'deleted')
+      found.set(row.cluster_id, [...(found.get(row.cluster_id) ?? []), row.finding])
+  return new Map([...found].map(([id, findings]) => [id, countServers(findings)]))
 }

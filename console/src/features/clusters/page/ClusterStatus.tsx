@@ -1,39 +1,24 @@
-import { useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { findingKinds } from '#contract/findings/kinds.ts'
-import { findingsOfCluster } from '../../../layout/findings/ObjectFindings.tsx'
-import { pageOfFinding } from '../../../layout/findings/remedies.ts'
-import { findingTones } from '../../../ui/feedback/finding-tones.ts'
+import { paths } from '../../../lib/paths.ts'
 import { StatusDot } from '../../../ui/feedback/Status.tsx'
-import { clusterSaid, isUnderWay } from '../cluster-state.ts'
+import { clusterState, serversState } from '../cluster-state.ts'
 
-/** The worst of what is wrong with the cluster and with its servers, and else the cluster's status. */
+/** The word of the cluster, and beside it how many of its servers are not well. */
 export function ClusterStatus({ cluster }: { cluster: Cluster }) {
-  const { data, isError } = useQuery(findingsOfCluster(cluster.id))
-  const worst = isUnderWay(cluster) ? undefined : data?.items[0]
-  if (worst !== undefined && worst.object.id !== cluster.id)
-    return (
-      <StatusDot
-        tone={findingTones[worst.severity]}
-        whole
-        why={
-          <>
-            <a href={pageOfFinding(worst)}>{worst.object.name}</a>: {worst.reason}
-          </>
-        }
-      >
-        {findingKinds[worst.kind].word}
-      </StatusDot>
-    )
-  const { tone, word } = clusterSaid(cluster)
-  const isUnread = isError && data === undefined
+  const { tone, word } = clusterState(cluster)
+  const servers = serversState(cluster)
   return (
-    <StatusDot
-      tone={tone}
-      whole
-      why={cluster.reason ?? (isUnread ? 'The findings of its servers could not be loaded' : null)}
-    >
-      {word}
-    </StatusDot>
+    <>
+      <StatusDot tone={tone} whole why={cluster.reason}>
+        {word}
+      </StatusDot>
+      {servers !== null && (
+        <StatusDot tone={servers.tone} whole>
+          <a href={paths.cluster(cluster.id, 'servers')}>
+            <b className="num">{servers.count}</b> {servers.of}
+          </a>
+        </StatusDot>
+      )}
+    </>
   )
 }

@@ -1,7 +1,7 @@
 import { certificateKinds } from '#contract/clusters/certificates.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { until } from '../../../lib/time/time.ts'
-import type { Said } from '../cluster-state.ts'
+import type { Marked } from '../../../ui/feedback/finding-tones.ts'
 import { serverNow } from '../../../lib/time/server-time.ts'
 
 /** The certificates of a server that should be renewed by now; null if all are as they should be. */
@@ -9,7 +9,7 @@ export function certificatesSaid(
   { certificates_ending: all = [] }: Pick<Cluster, 'certificates_ending'>,
   server: string,
   now = serverNow(),
-): Said | null {
+): Marked | null {
   const [first, ...more] = all
     .filter((c) => c.name === server)
     .toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))
