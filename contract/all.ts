@@ -74,7 +74,7 @@ const common: Words = {
     confirmed_disks:
       'Confirms that these disks may be wiped. Name every chosen disk that has content or is removable, and its current content.',
     confirmed_loss:
-      'Names of servers that may be lost: the change is sent although Steelyard does not reach them afterwards.',
+      'Servers that may be lost: the change is sent although Steelyard would not reach them afterwards. Each is `{name, undo_after_seconds}`: if Steelyard does not reach the server within 60 to 3600 s (at most 300 in a roll-out), Talos undoes the change; null sends it for good. A bare name means 300 s. A change that no trial reaches, such as one with a restart, is sent for good.',
     content: 'Content of the disk, as the server reports it.',
     credential: 'The passkey or its answer, as `PublicKeyCredential.toJSON()` returns it.',
     datacenter: 'Only objects in this datacenter, by code or id.',
@@ -87,6 +87,8 @@ const common: Words = {
     labels: 'Labels for your own use: at most 20 pairs of key and value.',
     name: 'Lowercase letters, digits and single hyphens, 1 to 25 characters; unique.',
     node_id: 'Id of a server.',
+    undo_after_seconds:
+      'Seconds after which Talos undoes the change, if Steelyard does not reach the server by then: 60 to 3600, in a roll-out at most 300. Null sends the change for good.',
     page: 'Page, counting from 1.',
     per_page: 'Items per page.',
     q: 'Text to search for.',

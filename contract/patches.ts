@@ -9,7 +9,7 @@ import { list, mostListBytes } from './list.ts'
 import { operation, type Words } from './operation.ts'
 import { pageOf, time } from './page.ts'
 import { type Limit, no, type Verdict, yes } from './rule.ts'
-import { ConfirmedLoss } from './servers/losses.ts'
+import { ConfirmedLoss, undoRule, undoSeconds } from './servers/losses.ts'
 import { eligibilityChecks } from './servers/servers.ts'
 import { talosVersionText } from './versions.ts'
 import { count } from './words.ts'
@@ -241,6 +241,21 @@ export const patchRemove = operation(
     query: z.strictObject({
       /** Name of the server, if it may be lost. */
       confirmed_loss: z.optional(z.string().check(z.maxLength(64))),
+      /** Seconds after which Talos undoes the change, or `never`. */
+      undo_after_seconds: z.optional(
+        z
+          .string()
+          .check(
+            z.refine(
+              (text) =>
+                text === 'never' ||
+                (/^\d{1,5}$/.test(text) &&
+                  Number(text) >= undoSeconds.least &&
+                  Number(text) <= undoSeconds.most),
+              undoRule.replace('null', 'never'),
+            ),
+          ),
+      ),
     }),
     errors: [
       'held_by_files',
@@ -364,6 +379,8 @@ export const words: Words = {
       'Version of the Talos that reads the patch; other minors have other documents and fields. Default: the newest supported minor.',
     'patchRemove.confirmed_loss':
       'Name of the server, if it may be lost: the change is sent although Steelyard does not reach it afterwards.',
+    'patchRemove.undo_after_seconds':
+      'Seconds after which Talos undoes the change, if Steelyard does not reach the server by then: 60 to 3600, by default 300. `never` sends the change for good.',
     patch_id:
       'Id of the saved patch that is being edited; the text in the request is merged instead.',
     patchId: 'Id of the patch, or `static-system` or `default-node`.',

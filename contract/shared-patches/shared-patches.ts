@@ -16,7 +16,7 @@ import { begun, hasEnded, operationStatuses } from '../operations.ts'
 import { byId, changed, time } from '../page.ts'
 import { patchBody, patchLimits, patchWeight } from '../patches.ts'
 import { forNow, no, type Verdict, waitLimits, waitLimitText, yes } from '../rule.ts'
-import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
+import { RollOutLoss, ServerLoss } from '../servers/losses.ts'
 import { count, counted, someOf } from '../words.ts'
 
 export const sharedPatchLimits = {
@@ -297,7 +297,7 @@ export const sharedPatchRollOut = operation(
       canary_id: z.optional(z.uuid()),
       /** True: each server is changed only in the maintenance window of its cluster. */
       in_window: z._default(z.boolean(), false),
-      confirmed_loss: ConfirmedLoss,
+      confirmed_loss: RollOutLoss,
     }),
     answer: begun,
     status: 202,
@@ -320,7 +320,7 @@ export const sharedPatchUndo = operation(
       'Take back the last roll-out: every server that it changed gets what it had before, one server after another. A server on which this patch was changed since is left as it is, and said.',
     body: z.strictObject({
       in_window: z._default(z.boolean(), false),
-      confirmed_loss: ConfirmedLoss,
+      confirmed_loss: RollOutLoss,
     }),
     answer: begun,
     status: 202,

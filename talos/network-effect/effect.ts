@@ -1,6 +1,6 @@
 /**
  * Where Steelyard reaches a server after a change of its configuration: computed from the merged
- * configuration and the inventory, not guessed from names (`docs/decisions/025-network-effect.md`).
+ * configuration and the inventory, not guessed from names (`docs/decisions/028-network-effect.md`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../config/tree.ts'

@@ -1,6 +1,6 @@
 /**
  * Whether a change of a configuration is sent on trial: Talos's mode `try`, which goes back by
- * itself unless it is confirmed in time (`docs/decisions/025-network-effect.md`).
+ * itself unless it is confirmed in time (`docs/decisions/028-network-effect.md`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type ChangeEffects, changeEffects, noEffects } from '../change-effect/effects.ts'

@@ -309,6 +309,7 @@ export interface Tables {
     held_at: Date | null
     is_for_good: Generated<boolean>
     restart_boot_id: string | null
+    undo_after_seconds: number | null
   }
   configuration_claim: {
     node_id: string

@@ -8,7 +8,13 @@ import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { isGeneral } from '#contract/sentences.ts'
-import { canLose, type ServerLoss } from '#contract/servers/losses.ts'
+import {
+  canLose,
+  type LossConsent,
+  type ServerLoss,
+  undoAfter,
+  undoRule,
+} from '#contract/servers/losses.ts'
 import { type Cause, causeOf } from '../causes/causes.ts'
 import type { Log } from '../log.ts'
 
@@ -183,15 +189,19 @@ const acceptsProblem = (accept: string | undefined): boolean =>
 
 /**
  * Refuses a change after which Steelyard would no longer reach a server, unless its loss is
- * confirmed. The field names the server, so that clients can ask for its name.
+ * confirmed. One field names the server, so that clients can ask for its name; the other is there if a
+ * trial reaches the change, so that they can ask after which time Talos undoes it.
  * @throws Problem loss_not_confirmed
  */
 export function demandNoLoss(
-  losses: readonly Pick<ServerLoss, 'name' | 'reason'>[],
-  confirmed: readonly string[],
+  losses: readonly Pick<ServerLoss, 'name' | 'reason' | 'tried'>[],
+  confirmed: readonly LossConsent[],
 ): void {
   const verdict = canLose(losses, confirmed)
   if (verdict.ok) return
-  const { name } = losses.find((loss) => !confirmed.includes(loss.name))!
-  throw new Problem('loss_not_confirmed', verdict.reason, { confirmed_loss: name })
+  const { name, tried } = losses.find((loss) => undoAfter(loss.name, confirmed) === undefined)!
+  throw new Problem('loss_not_confirmed', verdict.reason, {
+    confirmed_loss: name,
+    ...(tried && { undo_after_seconds: undoRule }),
+  })
 }

@@ -11,6 +11,7 @@ import type { ConfirmedDisk } from '#contract/disks/disks.ts'
 import type { SharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
 import type { NewTemplate } from '#contract/templates/templates.ts'
 import type { Context } from '../command.ts'
+import type { LossOptions } from '../commands/confirm-loss.ts'
 import type { Placed, Problem } from './files.ts'
 import type { World } from './world.ts'
 
@@ -28,8 +29,8 @@ export interface Run {
   readonly context: Context
   /** Disks with content that the user has agreed to wipe. */
   readonly confirmedDisks: readonly ConfirmedDisk[]
-  /** Names of servers that may be lost. */
-  readonly confirmedLoss: readonly string[]
+  /** Servers that may be lost, and what undoes their changes. */
+  readonly confirmedLoss: LossOptions
   /** Whether each change of a cluster is followed to its end. */
   readonly waits: boolean
   /** When changes of running clusters begin; null: at once. */

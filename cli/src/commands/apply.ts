@@ -200,7 +200,7 @@ export const applyCommands: Command[] = [
         world: openWorld(context.api),
         set: plan.set,
         confirmedDisks: disks,
-        confirmedLoss: options['confirm-loss'],
+        confirmedLoss: options,
         waits: options.wait,
         start: startOf(options),
       }

@@ -206,7 +206,7 @@ export const clusterCommands: Command[] = [
       }
       const { confirmed_disks: named = [], ...wanted } = body
       const created = await withDisks(context, body.servers, named, (confirmed) =>
-        withLosses(context, options['confirm-loss'], (losses) =>
+        withLosses(context, options, (losses) =>
           api.call(
             clusterCreate,
             {

@@ -3,24 +3,28 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#contract/errors.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
-import { canLose } from '#contract/servers/losses.ts'
+import { canLose, type LossConsent, lossOfQuery, undoRule } from '#contract/servers/losses.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aServer, id, pageOf } from '../testing/things.ts'
-import { withLosses } from './confirm-loss.ts'
+import { type Confirmed, withLosses } from './confirm-loss.ts'
 import { CliError } from '../exit.ts'
 
 const loss = {
   name: 'cp-1',
   reason: 'Steelyard would lose cp-1: eth0, the link that Steelyard reaches it on, is ignored',
 }
-const demand = (confirmed: readonly string[] = []) => {
+const demand = (confirmed: readonly LossConsent[] = []) => {
   const verdict = canLose([loss], confirmed)
   if (!verdict.ok)
-    throw new Problem('loss_not_confirmed', verdict.reason, { confirmed_loss: 'cp-1' })
+    throw new Problem('loss_not_confirmed', verdict.reason, {
+      confirmed_loss: 'cp-1',
+      undo_after_seconds: undoRule,
+    })
 }
+const given = { 'confirm-loss': [], 'undo-after': undefined, 'for-good': false }
 
 async function started() {
   const api = await startApi()
@@ -47,17 +51,20 @@ async function started() {
     warnings: [],
     verdict: { kind: 'at_install' as const, reason: 'Applied at install' },
   }))
+  const consents: unknown[] = []
   api.on(patchCreate, ({ body }) => {
     demand(body.confirmed_loss)
+    consents.push(body.confirmed_loss)
     return patch
   })
   api.on(patchRemove, ({ query }) => {
-    demand(query.confirmed_loss?.split(','))
+    demand(lossOfQuery(query))
+    consents.push(lossOfQuery(query))
     return undefined
   })
   const file = join(cli.folder, 'net.yaml')
   await writeFile(file, patch.body)
-  return { cli, file, of: id(1) }
+  return { cli, file, of: id(1), consents }
 }
 
 describe('a change after which a server would be lost', () => {
@@ -82,6 +89,24 @@ describe('a change after which a server would be lost', () => {
     })
   })
 
+  test('is sent with the time after which Talos undoes it, or for good', async () => {
+    const { cli, file, of, consents } = await started()
+    const create = `patch create ${of} net --file ${file} --confirm-loss cp-1`
+    for (const more of ['', ' --undo-after 10m', ' --undo-after 90s', ' --for-good'])
+      expect(await cli.run(`${create}${more}`)).toMatchObject({ exit: 0 })
+    await cli.run(`patch remove ${of} net --yes --confirm-loss cp-1 --undo-after 1h`)
+    await cli.run(`patch remove ${of} net --yes --confirm-loss cp-1 --for-good`)
+    const sent = (undo_after_seconds: number | null) => [{ name: 'cp-1', undo_after_seconds }]
+    expect(consents).toEqual([
+      ['cp-1'],
+      ...[600, 90, null, 3_600, null].map((seconds) => sent(seconds)),
+    ])
+    for (const more of ['--undo-after 59s', '--undo-after 61m', '--undo-after 5', '--undo-after x'])
+      expect((await cli.run(`${create} ${more}`)).err).toContain('60 to 3600 s; --for-good is')
+    expect((await cli.run(`${create} --undo-after 5m --for-good`)).err).toContain('Give either')
+    expect(consents).toHaveLength(6)
+  })
+
   test('asks on a terminal for the name, and sends nothing if another one is typed', async () => {
     const asked: string[] = []
     const at = (answer: string): Pick<Terminal, 'ask'> => ({
@@ -91,7 +116,7 @@ describe('a change after which a server would be lost', () => {
       },
     })
     const calls: unknown[] = []
-    const call = async (confirmed: { confirmed_loss?: string[] }) => {
+    const call = async (confirmed: Confirmed) => {
       calls.push(confirmed)
       if (confirmed.confirmed_loss === undefined)
         throw new CliError('failure', loss.reason, {
@@ -99,16 +124,22 @@ describe('a change after which a server would be lost', () => {
             code: 'loss_not_confirmed',
             error: loss.reason,
             request_id: 'r',
-            fields: { confirmed_loss: 'cp-1' },
+            fields: { confirmed_loss: 'cp-1', undo_after_seconds: undoRule },
           },
         })
       return 'sent'
     }
     const context = (answer: string) => ({ terminal: at(answer) as Terminal })
-    await expect(withLosses(context('yes'), [], call)).rejects.toThrow('Nothing was done')
+    await expect(withLosses(context('yes'), given, call)).rejects.toThrow('Nothing was done')
     expect(calls).toEqual([{}])
-    expect(await withLosses(context('cp-1'), [], call)).toBe('sent')
+    expect(await withLosses(context('cp-1'), given, call)).toBe('sent')
     expect(calls).toEqual([{}, {}, { confirmed_loss: ['cp-1'] }])
     expect(asked[0]).toContain('Type cp-1 to continue')
+    calls.length = 0
+    await withLosses(context('cp-1'), { ...given, 'undo-after': '10m' }, call)
+    expect(calls).toEqual([{}, { confirmed_loss: [{ name: 'cp-1', undo_after_seconds: 600 }] }])
+    expect(asked.at(-1)).toContain(
+      'The change of the network of cp-1 is tried first: Talos undoes it after 10 min unless',
+    )
   })
 })

@@ -12,6 +12,7 @@ import {
   patchUpdate,
   type Preview,
 } from '#contract/patches.ts'
+import { queryOfLoss } from '#contract/servers/losses.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, given, objectCommand } from '../command.ts'
@@ -192,7 +193,7 @@ export const patchCommands: Command[] = [
       context,
       {
         operands: { server: which, name },
-        options: { file, weight = 500, label, 'dry-run': dryRun, yes, 'confirm-loss': loss },
+        options: { file, weight = 500, label, 'dry-run': dryRun, yes, ...loss },
       },
     ) {
       const { api } = context
@@ -234,16 +235,7 @@ export const patchCommands: Command[] = [
       context,
       {
         operands: { server: which, patch: one },
-        options: {
-          file,
-          weight,
-          label,
-          name,
-          'no-labels': bare,
-          'dry-run': dryRun,
-          yes,
-          'confirm-loss': loss,
-        },
+        options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes, ...loss },
       },
     ) {
       const { api } = context
@@ -285,10 +277,7 @@ export const patchCommands: Command[] = [
     operands,
     options: { ...sureOption, ...lossOption },
     examples: ['patch remove brave-otter-042 sysctls'],
-    async run(
-      context,
-      { operands: { server: which, patch: one }, options: { yes, 'confirm-loss': loss } },
-    ) {
+    async run(context, { operands: { server: which, patch: one }, options: { yes, ...loss } }) {
       const { api, terminal, show } = context
       const server = await serverOf(context, which)
       const patch = await noun.patchOf(api, server.id, one)
@@ -302,10 +291,10 @@ export const patchCommands: Command[] = [
         patch.name,
         yes,
       )
-      await withLosses(context, loss, ({ confirmed_loss: [name] = [] }) =>
+      await withLosses(context, loss, ({ confirmed_loss = [] }) =>
         api.call(patchRemove, {
           params: { id: server.id, patchId: patch.patch_id },
-          ...(name !== undefined && { query: { confirmed_loss: name } }),
+          query: queryOfLoss(confirmed_loss),
         }),
       )
       show({ patch_id: patch.patch_id }, () => `${oneLine(patch.name)} is removed\n`)

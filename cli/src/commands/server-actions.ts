@@ -213,7 +213,7 @@ export const serverActionCommands: Command[] = [
         options.yes,
       )
       return show(
-        await withLosses(context, options['confirm-loss'], (confirmed) =>
+        await withLosses(context, options, (confirmed) =>
           api.call(serverDriftOverwrite, { params, body: { ...body, ...confirmed } }),
         ),
         () => `The configuration of Steelyard is being sent to ${oneLine(server.name)}\n`,

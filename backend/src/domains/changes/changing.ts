@@ -13,6 +13,12 @@ import { type Operation, operationTitle } from '#contract/operations.ts'
 import { firstFailed, no, refusalBy, yes } from '#contract/rule.ts'
 import { type ConfirmedDisk } from '#contract/disks/disks.ts'
 import { canWipe } from '#contract/disks/wipe.ts'
+import {
+  type LossConsent,
+  longestUndo,
+  rollOutUndoRule,
+  undoSeconds,
+} from '#contract/servers/losses.ts'
 import { someOf } from '#contract/words.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { appliedSetOf, type Caller } from '../../http/caller.ts'
@@ -63,16 +69,19 @@ export function demandChosen({ groups }: Planned, chosen: readonly string[] | nu
 
 /**
  * Refuses a plan that wipes a disk or loses a server that nobody confirmed. @throws Problem
- * disk_not_confirmed, loss_not_confirmed
+ * disk_not_confirmed, loss_not_confirmed, invalid
  */
 export function demandConfirmed(
-  { disks = [], losses = [] }: Planned,
+  { groups, disks = [], losses = [] }: Pick<Planned, 'groups' | 'disks' | 'losses'>,
   confirmed: readonly ConfirmedDisk[],
-  confirmedLoss: readonly string[],
+  confirmedLoss: readonly LossConsent[],
 ): void {
   const wipe = canWipe(disks, confirmed)
   if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
   demandNoLoss(losses, confirmedLoss)
+  const servers = new Set(groups.flatMap(({ node_id }) => node_id ?? []))
+  if (servers.size > 1 && longestUndo(confirmedLoss) > undoSeconds.mostInRollOut)
+    throw new Problem('invalid', rollOutUndoRule, { confirmed_loss: rollOutUndoRule })
 }
 
 /**

@@ -14,7 +14,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ConfirmedDisk } from '#contract/disks/disks.ts'
 import type { ChosenDisks } from '#contract/disks/wipe.ts'
-import type { ServerLoss } from '#contract/servers/losses.ts'
+import type { LossConsent, ServerLoss } from '#contract/servers/losses.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
@@ -97,7 +97,7 @@ export interface ChangeTurn<C = unknown> {
   readonly change: C
   readonly confirmed: readonly ConfirmedDisk[]
   /** Names of servers that may be lost: they get their configuration without a trial. */
-  readonly confirmedLoss: readonly string[]
+  readonly confirmedLoss: readonly LossConsent[]
   /** The set of files that the change carries out; null if none does. */
   readonly appliedSet: string | null
 }

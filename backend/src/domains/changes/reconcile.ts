@@ -6,6 +6,7 @@
 import type { ClusterChange } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
+import { undoAfter } from '#contract/servers/losses.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
@@ -268,6 +269,12 @@ async function takeBackUnsent(turn: Turn, step: Step, result: Waiting): Promise<
   if (newest?.held_at === null) await kind.takeBack(turn, step.node_id)
 }
 
+/** How long the step's server may be on trial, as was chosen with its confirmed loss, in ms. */
+const trialMs = (turn: Turn, { node_id }: Step): number => {
+  const member = turn.state.members.find((m) => m.node_id === node_id)
+  return member === undefined ? 0 : (undoAfter(member.name, turn.confirmedLoss) ?? 0) * 1_000
+}
+
 /**
  * Records what the step waits for. A cancel may end the change here, and the step fails after its
  * time limit.
@@ -285,7 +292,8 @@ async function wait(
     return 'again'
   }
   const waited = waitedMs(job, step)
-  const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
+  const limitMs =
+    (kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs) + trialMs(turn, step)
   if (waited > limitMs) {
     await takeBackUnsent(turn, step, result)
     // A drain has changed nothing else.

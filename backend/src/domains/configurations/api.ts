@@ -6,7 +6,7 @@ import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
 import type { Verdict } from '#contract/rule.ts'
-import type { ServerLoss } from '#contract/servers/losses.ts'
+import type { LossConsent, ServerLoss } from '#contract/servers/losses.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
 import type { Audience } from '#talos/config/mask.ts'
@@ -197,9 +197,21 @@ export interface Kept {
     nodeId: string,
     generation: number,
   ) => Promise<Generation | null>
-  /** Whether the newest generation is sent without a trial, because the loss is confirmed. */
-  readonly isForGood: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<boolean>
-  readonly sendForGood: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
+  /**
+   * What was chosen with the confirmed loss of the server by the newest generation: seconds after
+   * which Talos undoes it, null for good; undefined: its loss isn't confirmed.
+   */
+  readonly consent: (
+    on: Db | Tx,
+    clusterId: string,
+    nodeId: string,
+  ) => Promise<number | null | undefined>
+  readonly noteConsent: (
+    tx: Tx,
+    clusterId: string,
+    nodeId: string,
+    undoAfterSeconds: number | null,
+  ) => Promise<void>
   /** The boot in which the machine got a newest generation that needs the next boot, or null. */
   readonly restartIn: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<string | null>
   readonly noteRestart: (
@@ -397,7 +409,7 @@ export type Delivery =
       readonly reason: string
     }
   /** The change is on trial, and `deliver` is to be called again. */
-  | { readonly kind: 'trying'; readonly reason: string }
+  | { readonly kind: 'trying'; readonly reason: string; readonly againMs?: number }
   /** The change was on trial, and the machine has its former configuration again. */
   | { readonly kind: 'undone'; readonly reason: string }
 
@@ -437,8 +449,8 @@ export interface Sending {
       mayReboot: boolean
       /** An attempt of a user: it isn't repeated by itself after its trial was undone. */
       attempt: string
-      /** The loss of the server is confirmed, so nothing is tried. */
-      isForGood?: boolean
+      /** Chosen with the confirmed loss of the server: see `Kept.consent`. */
+      consent?: number | null | undefined
       mends?: readonly string[]
       also?: (tx: Tx) => Promise<void>
     },
@@ -450,13 +462,13 @@ export interface Sending {
   /**
    * Changes the layers of a server: the machine makes a dry run of `after`; then `save` and the new
    * generation are one transaction, with the server's row locked, and the generation is sent.
-   * `confirmedLoss`: names of servers that may be lost. @throws Problem `invalid`,
+   * `confirmedLoss`: servers that may be lost. @throws Problem `invalid`,
    * `operation_running`, `server_unreachable`, `config_drifted`, `loss_not_confirmed`
    */
   readonly change: <Saved>(
     caller: Caller,
     nodeId: string,
-    after: Layering & { readonly confirmedLoss: readonly string[] },
+    after: Layering & { readonly confirmedLoss: readonly LossConsent[] },
     save: (tx: Tx) => Promise<Saved>,
   ) => Promise<Saved>
 }

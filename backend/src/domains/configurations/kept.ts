@@ -22,9 +22,9 @@ export function keptConfigs(
     newest: async (on, clusterId, nodeId) => (await store.newest(on, clusterId, nodeId)) ?? null,
     generation: async (on, clusterId, nodeId, generation) =>
       (await store.one(on, clusterId, nodeId, generation)) ?? null,
-    isForGood: (on, clusterId, nodeId) => store.isForGood(on, clusterId, nodeId),
-    sendForGood: async (tx, clusterId, nodeId) =>
-      void (await store.sendForGood(tx, clusterId, nodeId)),
+    consent: (on, clusterId, nodeId) => store.consent(on, clusterId, nodeId),
+    noteConsent: async (tx, clusterId, nodeId, undoAfterSeconds) =>
+      void (await store.noteConsent(tx, clusterId, nodeId, undoAfterSeconds)),
     restartIn: (on, clusterId, nodeId) => store.restartIn(on, clusterId, nodeId),
     noteRestart: async (tx, clusterId, nodeId, generation, bootId) =>
       void (await store.noteRestart(tx, clusterId, nodeId, generation, bootId)),

@@ -96,24 +96,28 @@ export function configurationStore({ vault }: { vault: Vault }) {
         await rowsOf(on, clusterId, nodeId).where('generation', '=', generation).executeTakeFirst(),
       ),
 
-    /** Whether the newest generation is sent without a trial. */
-    isForGood: async (on: Db | Tx, clusterId: string, nodeId: string): Promise<boolean> =>
-      (
-        await on
-          .selectFrom('cluster_server_config')
-          .select('is_for_good')
-          .where('cluster_id', '=', clusterId)
-          .where('node_id', '=', nodeId)
-          .orderBy('generation', 'desc')
-          .limit(1)
-          .executeTakeFirst()
-      )?.is_for_good === true,
+    /** How the newest generation is sent, if the loss of the server is confirmed: see `Kept`. */
+    async consent(
+      on: Db | Tx,
+      clusterId: string,
+      nodeId: string,
+    ): Promise<number | null | undefined> {
+      const row = await on
+        .selectFrom('cluster_server_config')
+        .select(['is_for_good', 'undo_after_seconds'])
+        .where('cluster_id', '=', clusterId)
+        .where('node_id', '=', nodeId)
+        .orderBy('generation', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+      return row?.is_for_good ? null : (row?.undo_after_seconds ?? undefined)
+    },
 
-    /** Sends the newest generation without a trial. */
-    sendForGood: (tx: Tx, clusterId: string, nodeId: string) =>
+    /** Notes how the newest generation is sent. */
+    noteConsent: (tx: Tx, clusterId: string, nodeId: string, undoAfterSeconds: number | null) =>
       tx
         .updateTable('cluster_server_config')
-        .set({ is_for_good: true })
+        .set({ is_for_good: undoAfterSeconds === null, undo_after_seconds: undoAfterSeconds })
         .where('cluster_id', '=', clusterId)
         .where('node_id', '=', nodeId)
         .where('generation', '=', (e) =>

@@ -10,6 +10,7 @@ import {
   patchSchema,
   patchUpdate,
 } from '#contract/patches.ts'
+import { lossOfQuery } from '#contract/servers/losses.ts'
 import { serve } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
 import type { Patches } from './api.ts'
@@ -37,7 +38,7 @@ export function patches(parts: PatchParts): Patches & Domain {
         calls
           .remove(caller, params.id, params.patchId, {
             ifMatch,
-            confirmed_loss: query.confirmed_loss === undefined ? [] : [query.confirmed_loss],
+            confirmed_loss: lossOfQuery(query),
           })
           .then(() => undefined),
       )

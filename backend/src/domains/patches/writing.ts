@@ -1,6 +1,7 @@
 /** Changes of patches. The resulting configuration is checked first, and saved together with them. */
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
+import type { LossConsent } from '#contract/servers/losses.ts'
 import { canChangePatch, type NewPatch, type Patch, problemSentence } from '#contract/patches.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { shortly } from '../../db/shortly.ts'
@@ -47,8 +48,8 @@ export interface Writing {
 }
 
 interface Confirmed {
-  /** Names of servers that may be lost. */
-  readonly confirmed_loss: readonly string[]
+  /** Servers that may be lost. */
+  readonly confirmed_loss: readonly LossConsent[]
 }
 
 export function writing({
@@ -114,7 +115,7 @@ export function writing({
     after: {
       readonly stored: readonly PatchRow[]
       readonly more?: readonly NewPatch[]
-      readonly confirmedLoss?: readonly string[] | undefined
+      readonly confirmedLoss?: readonly LossConsent[] | undefined
     },
     save: (tx: Tx) => Promise<T>,
   ): Promise<T> =>

@@ -1,5 +1,6 @@
 import type { PatchDocument } from '#contract/apply/documents.ts'
 import { type Patch, patchCreate, patchMask, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { queryOfLoss } from '#contract/servers/losses.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { Placed } from '../files.ts'
@@ -250,10 +251,10 @@ export const patches = planner<PatchDocument>({
         ...(note !== undefined && { note }),
         rank: ranks.patchRemove,
         run: async (run) =>
-          withLosses(run.context, run.confirmedLoss, ({ confirmed_loss: [name] = [] }) =>
+          withLosses(run.context, run.confirmedLoss, ({ confirmed_loss = [] }) =>
             run.call(patchRemove, {
               params: { id: server.id, patchId: id },
-              ...(name !== undefined && { query: { confirmed_loss: name } }),
+              query: queryOfLoss(confirmed_loss),
             }),
           ),
       })

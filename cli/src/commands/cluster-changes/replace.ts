@@ -61,7 +61,7 @@ export const clusterReplace = command({
       [{ node_id }],
       confirmedDisks(options['confirm-disk']),
       (confirmed_disks) =>
-        withLosses(context, options['confirm-loss'], (losses) =>
+        withLosses(context, options, (losses) =>
           api.call(clusterServerReplace, {
             params,
             body: { node_id, confirmed_disks, ...losses },

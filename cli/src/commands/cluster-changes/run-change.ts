@@ -85,7 +85,7 @@ export async function runChange(
     async () => plan.disks,
     confirmedDisks(options['confirm-disk']),
     (confirmed) =>
-      withLosses(context, options['confirm-loss'], (losses) =>
+      withLosses(context, options, (losses) =>
         api.call(clusterChange, {
           params,
           body: {

@@ -271,7 +271,7 @@ export const sharedPatchCommands: Command[] = [
         shared.name,
         options.yes,
       )
-      const begun = await withLosses(context, options['confirm-loss'], (losses) =>
+      const begun = await withLosses(context, options, (losses) =>
         api.call(
           sharedPatchRollOut,
           {
@@ -306,7 +306,7 @@ export const sharedPatchCommands: Command[] = [
         name,
         options.yes,
       )
-      const begun = await withLosses(context, options['confirm-loss'], (losses) =>
+      const begun = await withLosses(context, options, (losses) =>
         api.call(sharedPatchUndo, {
           params: { id },
           body: { in_window: options['in-window'], ...losses },

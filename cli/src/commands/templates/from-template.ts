@@ -20,6 +20,7 @@ import * as noun from '../../nouns.ts'
 import { oneLine } from '../../text.ts'
 import type { createOptions } from '../cluster-create.ts'
 import { confirmedDisks } from '../confirm-disks.ts'
+import type { LossOptions } from '../confirm-loss.ts'
 import { firstOptions } from './first-settings.ts'
 
 export const templateOptions = {
@@ -54,7 +55,7 @@ interface Asked {
   readonly talos_version: string | undefined
   readonly kubernetes_version: string | undefined
   readonly confirm: readonly string[]
-  readonly losses: readonly string[]
+  readonly losses: LossOptions
   readonly dryRun: boolean
   readonly yes: boolean
   readonly wait: boolean
@@ -113,7 +114,7 @@ export function askedOf(name: string, options: Options): Asked | null {
     talos_version: options['talos-version'],
     kubernetes_version: options['kubernetes-version'],
     confirm: options['confirm-disk'],
-    losses: options['confirm-loss'],
+    losses: options,
     dryRun: options['dry-run'],
     yes: options.yes,
     wait: options.wait,

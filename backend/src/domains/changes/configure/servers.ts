@@ -4,6 +4,7 @@
  */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
+import { undoAfter } from '#contract/servers/losses.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Delivery, LayerSet } from '../../configurations/api.ts'
 import type { ServerFacts } from '../../servers/api.ts'
@@ -125,7 +126,7 @@ export function notHeld(
       // Nothing else would order the restart after a cancel.
       return { waiting: sent.reason, againMs: 1_000 }
     case 'trying':
-      return { waiting: sent.reason, againMs: tryingMs, isUnsent: true }
+      return { waiting: sent.reason, againMs: sent.againMs ?? tryingMs, isUnsent: true }
     case 'forbidden':
       return { waiting: sent.reason, againMs: 1_000, isSafe: true, isUnsent: true }
     default:
@@ -190,7 +191,7 @@ export function sendingSteps<C>({ set, mends = () => [], before, takeBack: rever
       const sent = await configurations.deliver(turn.job, nodeId!, {
         mayReboot: mayReboot(turn, nodeId!),
         attempt: await attemptOf(turn),
-        isForGood: turn.confirmedLoss.includes(name),
+        consent: undoAfter(name, turn.confirmedLoss),
         mends: mends(turn.change),
         ...(saved && {
           also: (tx) =>

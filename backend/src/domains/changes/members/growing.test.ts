@@ -246,7 +246,9 @@ describe.concurrent('adding servers to a running cluster', () => {
       const nodes = world.take(1)
       const [joining] = world.take(1) as [Server]
       const patch = wall
-      const why = expect.stringMatching(`Steelyard would lose ${joining.name}: .*port 50000`)
+      const why = expect.stringMatching(
+        `^The change of the network of ${joining.name} can't be tried, because it comes with the installation: nothing will undo it. Steelyard would lose ${joining.name}: .*port 50000`,
+      )
       const refused = {
         status: 409,
         problem: { code: 'loss_not_confirmed', fields: { confirmed_loss: joining.name } },
@@ -317,7 +319,7 @@ describe.concurrent('adding servers to a running cluster', () => {
       expect(await world.ended(operation.id)).toMatchObject({
         status: 'failed',
         reason: expect.stringMatching(
-          `^It did not begin: Steelyard would lose ${joining.name}: .*port 50000`,
+          `^It did not begin: .* nothing will undo it. Steelyard would lose ${joining.name}: .*port 50000`,
         ),
       })
       expect(await world.server(joining.id)).toMatchObject({ cluster: null, operation_id: null })

@@ -59,7 +59,12 @@ export async function reachedAfter(
       if (sentence === null) continue
       sentences.set(server.node_id, sentence)
       if (effect.kind === 'loses')
-        losses.push({ node_id: server.node_id, name: server.name, reason: sentence })
+        losses.push({
+          node_id: server.node_id,
+          name: server.name,
+          reason: sentence,
+          tried: false,
+        })
     } catch (error) {
       if (!(error instanceof Problem)) throw error
     }

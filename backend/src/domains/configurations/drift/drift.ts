@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
 import { Problem } from '#contract/errors.ts'
+import { type LossConsent, undoAfter } from '#contract/servers/losses.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Found, readFound } from '#talos/client/found.ts'
@@ -36,7 +37,11 @@ export function drifts(
     refusedInsteadOf,
     renderAgain,
   }: Pick<Core, 'kept' | 'factsOf' | 'refusedInsteadOf' | 'renderAgain'>,
-  { effectOfOverwrite, lossOf }: Pick<EffectsOfChanges, 'effectOfOverwrite' | 'lossOf'>,
+  {
+    effectOfOverwrite,
+    lossOf,
+    reachOfChange,
+  }: Pick<EffectsOfChanges, 'effectOfOverwrite' | 'lossOf' | 'reachOfChange'>,
 ) {
   const inCluster = (server: ServerFacts): { id: string; name: string } => {
     if (!server.cluster || server.status !== 'ready')
@@ -357,14 +362,18 @@ export function drifts(
       caller: Caller,
       nodeId: string,
       seen: string,
-      confirmedLoss: readonly string[] = [],
+      confirmedLoss: readonly LossConsent[] = [],
     ): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       await demandWell(server)
       const { found, configs } = judged
       await demandUsable(server, judged)
       const effect = await effectOfOverwrite(server, found.active, configs.newest.yaml)
-      demandNoLoss(lossOf(server, effect), confirmedLoss)
+      const isLost = effect.kind === 'loses'
+      if (isLost) {
+        const reach = await reachOfChange(server, found.stored, configs.newest.yaml)
+        demandNoLoss(lossOf(server, effect, reach), confirmedLoss)
+      }
       // Read before the commit: the server may be removed right after it.
       const answer = await shown(nodeId, judged, true)
       await inTransaction(db, async (tx) => {
@@ -377,7 +386,8 @@ export function drifts(
         })
         // The images that others have set are kept and not overwritten.
         await renderAgain(tx, clusterId, nodeId)
-        if (effect.kind === 'loses') await kept.sendForGood(tx, clusterId, nodeId)
+        const consent = isLost ? undoAfter(server.name, confirmedLoss) : undefined
+        if (consent !== undefined) await kept.noteConsent(tx, clusterId, nodeId, consent)
         await engine.wake(tx, configuringQueue, nodeId)
       })
       return answer

@@ -3,7 +3,9 @@
  * sentences and as a refusal.
  */
 import type { PreviewWarning } from '#contract/patches.ts'
+import { type Reach, sentChangeSentence, undoSeconds } from '#contract/servers/losses.ts'
 import type { NetworkEffect, Peer } from '#talos/network-effect/facts.ts'
+import type { Trial } from '#talos/network-effect/trial.ts'
 import { withDrivers } from '../composing/inventory.ts'
 import { formatCidr } from '#contract/network/addresses.ts'
 import { type For, ours, sentBy } from '../../../reading/asker.ts'
@@ -12,8 +14,18 @@ import type { ServerFacts } from '../../servers/api.ts'
 import type { EffectAsked, Effects } from '../api.ts'
 import type { ConfigurationParts, Core } from '../parts.ts'
 
+/**
+ * Whether a trial reaches the change of a server's network. `trial`: null if the server gets the
+ * configuration with its installation. `reboots`: the machine says that it restarts for the change.
+ */
+export function reachOf(name: string, trial: Trial | null, reboots = false): Reach {
+  if (trial === null) return { tried: false, why: 'it comes with the installation' }
+  if (reboots || trial.restarts.length > 0) return { tried: false, why: `${name} restarts for it` }
+  return trial.isOfNetwork ? { tried: true } : { tried: false, why: 'no trial reaches it' }
+}
+
 /** What a user reads about the effect; null if the server stays where it is. */
-function effectSentence(name: string, effect: NetworkEffect): string | null {
+function effectSentence(name: string, effect: NetworkEffect, reach: Reach): string | null {
   if (effect.kind === 'keeps') return null
   const why = effect.reasons.join('; ')
   switch (effect.kind) {
@@ -22,7 +34,35 @@ function effectSentence(name: string, effect: NetworkEffect): string | null {
     case 'unknown':
       return `Whether Steelyard still reaches ${name} afterwards can't be told: ${why}`
     default:
-      return `Steelyard would lose ${name}: ${why}`
+      return sentChangeSentence({
+        name,
+        reach,
+        undoAfterSeconds: undoSeconds.usual,
+        loss: why,
+        when: 'asked',
+      })
+  }
+}
+
+function reaching(
+  { db, read }: Pick<ConfigurationParts, 'db' | 'read'>,
+  { kept }: Pick<Core, 'kept'>,
+) {
+  /** Whether a trial reaches a change of the server from one configuration to another. */
+  const reachOfChange = async (
+    { id, name, talos_version }: ServerFacts,
+    before: string,
+    after: string,
+  ): Promise<Reach> =>
+    reachOf(name, await read(sentBy(id), 'trial', before, after, talos_version ?? undefined))
+  return {
+    reachOfChange,
+    /** The same from the configuration that the machine holds, if it is in a cluster. */
+    async reachOfSaved(server: ServerFacts, after: string): Promise<Reach> {
+      const member = server.status === 'ready' ? server.cluster : null
+      const configs = member && (await kept.all(db, member.id, server.id))
+      return configs ? reachOfChange(server, configs.held.yaml, after) : reachOf(server.name, null)
+    },
   }
 }
 
@@ -69,7 +109,7 @@ export function effects(
     effectOf: async (nodeId, asked) => {
       const [server] = await servers.forPlan(db, [nodeId])
       const effect = await networkEffect(ours, server!, { ...asked, before: null })
-      return { effect, sentence: effectSentence(server!.name, effect) }
+      return { effect, sentence: effectSentence(server!.name, effect, reachOf(server!.name, null)) }
     },
 
     /**
@@ -112,14 +152,18 @@ export function effects(
         ...(await around(server)),
       }),
 
-    warningsOf(server: ServerFacts, effect: NetworkEffect): PreviewWarning[] {
-      const message = effectSentence(server.name, effect)
+    ...reaching({ db, read }, { kept }),
+
+    warningsOf(server: ServerFacts, effect: NetworkEffect, reach: Reach): PreviewWarning[] {
+      const message = effectSentence(server.name, effect, reach)
       return message === null
         ? []
         : [{ check: 'management_address', message, link: server.link, line: null }]
     },
 
-    lossOf: ({ id, name }: ServerFacts, effect: NetworkEffect) =>
-      effect.kind === 'loses' ? [{ node_id: id, name, reason: effectSentence(name, effect)! }] : [],
+    lossOf: ({ id, name }: ServerFacts, effect: NetworkEffect, reach: Reach) =>
+      effect.kind === 'loses'
+        ? [{ node_id: id, name, reason: effectSentence(name, effect, reach)!, tried: reach.tried }]
+        : [],
   } satisfies Effects & Record<string, unknown>
 }

@@ -15,7 +15,7 @@ import { apply } from '../../../talos-fleet/apply.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
+import { againMs, isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 import type { Restarts } from './restarts.ts'
 
@@ -88,7 +88,7 @@ export function configuring(
       if (isFollowedByOperation(trial, server)) return { againMs: operationMs }
       const isSaved = trial.attempt === patchesAttempt
       const { kind } = await (isSaved ? trials.advance : trials.giveUp)(job, server, trial)
-      if (kind === 'trying') return { againMs: lookMs }
+      if (kind === 'trying') return { againMs: againMs(trial, job.now()) }
       if (!isSaved) await takeBack(job, server.id, cluster.id)
       // Another configuration may have been saved meanwhile.
       const newest = await kept.state(db, cluster.id, server.id)
@@ -119,9 +119,9 @@ export function configuring(
           after,
         })
       })
-    const isForGood = server.status !== 'ready' || (await kept.isForGood(db, cluster.id, server.id))
+    const consent = server.status === 'ready' ? await kept.consent(db, cluster.id, server.id) : null
     // Asked before the other control planes are, and before it is noted that the change is sent.
-    const waits = await trials.whyNot(job, server, { yaml, former: configs.held.yaml, isForGood })
+    const waits = await trials.whyNot(job, server, { yaml, former: configs.held.yaml, consent })
     if (waits !== null) {
       await job.fence.write((tx) => servers.notePending(tx, server.id, waits))
       return { againMs: forbiddenMs }
@@ -150,7 +150,7 @@ export function configuring(
               former,
               address: moved ?? server.address,
               attempt: patchesAttempt,
-              isForGood,
+              consent,
             }
             return trials.give(job, server, client, given, () =>
               job.effect(`configure/${hash.slice(0, 16)}`, async () => {

@@ -5,8 +5,10 @@
 import { Problem } from '#contract/errors.ts'
 import { type Preview, type PreviewWarning, problemSentence } from '#contract/patches.ts'
 import { unifiedDiff } from '#contract/servers/diff.ts'
+import { type Reach, sentChangeSentence } from '#contract/servers/losses.ts'
 import type { ChangeEffects } from '#talos/change-effect/effects.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import type { NetworkEffect } from '#talos/network-effect/facts.ts'
 import type { LinkUse } from '#talos/network-effect/missing.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import { demand } from '../../../http/errors.ts'
@@ -18,7 +20,7 @@ import { withPlaceholders } from '../composing/layers.ts'
 import { inventoryFor, linkNames } from '../composing/inventory.ts'
 import { demandValid, knownOf, layersOf } from '../composing/render.ts'
 import type { Drifts } from '../drift/drift.ts'
-import type { EffectsOfChanges } from '../effects/effects.ts'
+import { type EffectsOfChanges, reachOf } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
 import type { Restarts } from './restarts.ts'
 
@@ -135,27 +137,26 @@ export function previewing(
 
   /**
    * What a trial does for the change, what it doesn't reach, and what has no effect on a machine that
-   * runs.
+   * runs. First whether Steelyard would lose the server, and what brings it back then.
    */
   const changeWarnings = async (
     server: ServerFacts,
     after: string,
-    kind: Preview['verdict']['kind'],
-  ): Promise<PreviewWarning[]> => {
+    { kind, effect }: { kind: Preview['verdict']['kind']; effect: NetworkEffect },
+  ): Promise<{ reach: Reach; first: PreviewWarning[]; more: PreviewWarning[] }> => {
     const { id, name, cluster, status } = server
     const configs = cluster && status === 'ready' ? await kept.all(db, cluster.id, id) : null
-    if (configs === null || after === '') return []
-    const { isOfNetwork, isOfEtcd, restarts, atInstallation, ...effects } = await trialOf(
-      server,
-      configs.held.yaml,
-      after,
-    )
-    const isTried = restarts.length === 0 && kind !== 'reboot'
-    const network = isTried
-      ? `The change of the network of ${name} is tried first: Talos undoes it after ${config.trialSeconds} s unless Steelyard reaches the server with it`
-      : `The change of the network of ${name} can't be tried, because ${name} restarts for it: nothing will undo it`
-    return [
-      ...(isOfNetwork ? [warn(network)] : []),
+    const trial =
+      configs === null || after === '' ? null : await trialOf(server, configs.held.yaml, after)
+    const reach = reachOf(name, trial, kind === 'reboot')
+    const first = warningsOf(server, effect, reach)
+    if (trial === null) return { reach, first, more: [] }
+    const { isOfNetwork, isOfEtcd, atInstallation, restarts: _, ...effects } = trial
+    const more = [
+      // A loss says it already.
+      ...(isOfNetwork && effect.kind !== 'loses'
+        ? [warn(sentChangeSentence({ name, reach, undoAfterSeconds: config.trialSeconds }))]
+        : []),
       ...(atInstallation.length === 0
         ? []
         : [
@@ -172,6 +173,7 @@ export function previewing(
         : []),
       ...objectSentences(effects).map(warn),
     ]
+    return { reach, first, more }
   }
 
   /** Links that don't exist. */
@@ -215,18 +217,25 @@ export function previewing(
         ? { kind: 'not_allowed', reason: problemSentence(errors[0]) }
         : await verdict(server, merged.yaml, { isReal, mayAsk })
       const why = said.kind === 'reboot' ? await whyNot(server) : null
+      const warned =
+        errors.length > 0
+          ? null
+          : await changeWarnings(server, merged.yaml, {
+              kind: said.kind,
+              effect: await effectOfChange(who, server, { after: merged.yaml }),
+            })
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,
         errors,
         warnings:
-          errors.length > 0
+          warned === null
             ? []
             : [
-                ...warningsOf(server, await effectOfChange(who, server, { after: merged.yaml })),
+                ...warned.first,
                 ...missingWarnings(server, merged.missing),
                 ...merged.cautions,
-                ...(await changeWarnings(server, merged.yaml, said.kind)),
+                ...warned.more,
                 ...(why === null ? [] : [warn(why)]),
               ],
         verdict: said,
@@ -272,6 +281,7 @@ export function previewing(
       })
       const shown = unifiedDiff(merged.before, merged.after)
       const said = await verdict(server, merged.yaml, { isReal, mayAsk: true })
+      const warned = await changeWarnings(server, merged.yaml, { kind: said.kind, effect })
       return {
         diff:
           shown !== '' || !after.isChanged
@@ -279,12 +289,12 @@ export function previewing(
             : '# Only secrets change, or the order of patches: the shown configuration stays the same\n',
         verdict: said,
         warnings: [
-          ...warningsOf(server, effect),
+          ...warned.first,
           ...missingWarnings(server, merged.missing),
           ...merged.cautions,
-          ...(await changeWarnings(server, merged.yaml, said.kind)),
+          ...warned.more,
         ],
-        losses: lossOf(server, effect),
+        losses: lossOf(server, effect, warned.reach),
       }
     },
 

@@ -15,7 +15,7 @@ import { configuringQueue, type Delivery, type Sending } from '../api.ts'
 import type { Drifts } from '../drift/drift.ts'
 import type { EffectsOfChanges } from '../effects/effects.ts'
 import { adminCredentials, type ConfigurationParts, type Core } from '../parts.ts'
-import { isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
+import { againMs, isFollowedByOperation, patchesAttempt } from '../trials/judge.ts'
 import type { Trials } from '../trials/trials.ts'
 import type { Restarts } from './restarts.ts'
 
@@ -133,14 +133,15 @@ export function sending(
     async deliver(
       job: Job,
       nodeId: string,
-      { mayReboot, attempt, isForGood = false, mends, also }: Parameters<Sending['deliver']>[2],
+      { mayReboot, attempt, consent, mends, also }: Parameters<Sending['deliver']>[2],
     ): Promise<Delivery> {
       const before = await factsOf(db, nodeId)
       const { trial, waits } = await trialNow(before)
       if (waits !== null) return { kind: 'trying', reason: waits }
       if (trial) {
         const followed = await trials.advance(job, before, trial)
-        if (followed.kind === 'trying') return { kind: 'trying', reason: followed.reason }
+        if (followed.kind === 'trying')
+          return { kind: 'trying', reason: followed.reason, againMs: againMs(trial, job.now()) }
       }
       const server = await factsOf(db, nodeId)
       const clusterId = server.cluster!.id
@@ -199,7 +200,7 @@ export function sending(
               former: judged.found.stored,
               address: moved ?? server.address,
               attempt,
-              isForGood,
+              consent,
             }
             const waiting = await trials.whyNot(job, server, given)
             if (waiting !== null) return { kind: 'trying', reason: waiting.reason }

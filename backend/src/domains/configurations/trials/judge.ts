@@ -1,7 +1,8 @@
 /**
  * The next act of a trial, from what is stored of it and what its machine shows. Pure. How Talos's
- * mode `try` behaves is in `docs/decisions/025-network-effect.md`.
+ * mode `try` behaves is in `docs/decisions/028-network-effect.md`.
  */
+import { undoTime } from '#contract/servers/losses.ts'
 
 export type Phase = 'trying' | 'confirming' | 'confirmed' | 'undoing' | 'undone'
 
@@ -82,7 +83,18 @@ export const givenUpSentence = (name: string): string =>
 
 /** The sentence of a trial that was not confirmed in time. */
 export const undoneSentence = (lastsMs: number): string =>
-  `The server did not answer within ${Math.round(lastsMs / 1000)} s with the change, so Talos has undone it`
+  `The server did not answer within ${undoTime(Math.round(lastsMs / 1000))} with the change, so Talos has undone it`
+
+/** The refusal of a machine to try a change whose loss was confirmed only for a time. */
+export const untriableSentence = (name: string): string =>
+  `${name} has to restart for the change, so nothing would undo it: confirm its loss for good, or leave the change`
+
+/** Pause before a machine on trial is looked at again, in ms: a long trial is followed less often. */
+export const againMs = (
+  { began_at, phase }: Pick<Trial, 'began_at' | 'phase'>,
+  now: number,
+): number =>
+  phase === 'trying' ? Math.min(5_000, Math.max(500, (now - began_at.getTime()) / 60)) : 500
 
 /** @param now milliseconds since 1970 */
 export function nextOf(trial: Trial, name: string, sight: Sight, now: number): Act {

@@ -1,10 +1,11 @@
 /**
  * Sends a change of a server's network on trial: the machine undoes it by itself, unless Steelyard
  * reaches the machine with it on a new connection and sends it for good
- * (`docs/decisions/025-network-effect.md`).
+ * (`docs/decisions/028-network-effect.md`).
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
+import { sentChangeSentence } from '#contract/servers/losses.ts'
 import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -25,6 +26,7 @@ import {
   type Sight,
   type Trial,
   tryDeadlineMs,
+  untriableSentence,
 } from './judge.ts'
 import * as store from './store.ts'
 
@@ -51,8 +53,8 @@ export interface Given {
   /** Where the machine is reached with the configuration. */
   readonly address: string
   readonly attempt: string
-  /** Nothing is tried. */
-  readonly isForGood: boolean
+  /** Chosen with the confirmed loss of the server: see `Kept.consent`. Null: nothing is tried. */
+  readonly consent: number | null | undefined
 }
 
 /** What a change waits for. */
@@ -286,9 +288,9 @@ export function trials(
   /** Whether the configuration is sent on trial: it changes the network, and needs no restart. */
   const isTried = async (
     server: ServerFacts,
-    { yaml, former, isForGood }: Pick<Given, 'yaml' | 'former' | 'isForGood'>,
+    { yaml, former, consent }: Pick<Given, 'yaml' | 'former' | 'consent'>,
   ): Promise<boolean> => {
-    if (isForGood) return false
+    if (consent === null) return false
     const version = server.talos_version ?? undefined
     const reaches = await read(sentBy(server.id), 'trial', former, yaml, version)
     return reaches.isOfNetwork && reaches.restarts.length === 0
@@ -301,10 +303,10 @@ export function trials(
     job: Job,
     server: ServerFacts,
     client: TalosClient,
-    { yaml, generation, former, address, attempt }: Given,
+    { yaml, generation, former, address, attempt, consent }: Given,
   ): Promise<TrialResult> => {
     const { id, name } = server
-    const lastsMs = config.trialSeconds * 1000
+    const lastsMs = (consent ?? config.trialSeconds) * 1_000
     const trial: Trial = {
       cluster_id: server.cluster!.id,
       node_id: id,
@@ -327,12 +329,17 @@ export function trials(
       await store.begin(tx, trial)
       await servers.noteTrial(tx, id, {
         state: 'running',
-        reason: `The change is on trial: Talos undoes it after ${config.trialSeconds} s unless Steelyard reaches the server with it`,
+        reason: sentChangeSentence({
+          name,
+          reach: { tried: true },
+          undoAfterSeconds: lastsMs / 1000,
+          when: 'running',
+        }),
       })
       await record(tx, system, {
         action: 'server.change_tried',
         target: target(server),
-        after: { seconds: config.trialSeconds, address },
+        after: { seconds: lastsMs / 1000, address },
       })
       return null
     })
@@ -350,9 +357,12 @@ export function trials(
         }
       await drop(job, server)
       // Talos `v1alpha1_server.go`, CanApplyImmediate.
-      return error.message.includes('in immediate mode')
-        ? { kind: 'untriable' }
-        : { kind: 'refused', reason: `${name} refuses the configuration: ${error.message}` }
+      if (error.message.includes('in immediate mode'))
+        // Whoever confirmed the loss for a time was promised a way back.
+        return typeof consent === 'number'
+          ? { kind: 'refused', reason: untriableSentence(name) }
+          : { kind: 'untriable' }
+      return { kind: 'refused', reason: `${name} refuses the configuration: ${error.message}` }
     }
     await job.fence.write((tx) => store.update(tx, id, { answered_at: new Date(job.now()) }))
     return {
@@ -412,7 +422,7 @@ export function trials(
     whyNot: async (
       job: Job,
       server: ServerFacts,
-      given: Pick<Given, 'yaml' | 'former' | 'isForGood'>,
+      given: Pick<Given, 'yaml' | 'former' | 'consent'>,
     ): Promise<Waits | null> => {
       const why = await whyNotBegin(db, job, server)
       return why !== null && (await isTried(server, given)) ? why : null

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { patchCreate, patchList, patchRemove } from '#contract/patches.ts'
+import { undoRule } from '#contract/servers/losses.ts'
 import { type Server, serverEvents } from '#contract/servers/servers.ts'
 import { longTests } from '../../../../../tools/testing/length.ts'
 import { longTest } from '../../../../../tools/testing/long-test.ts'
@@ -15,6 +16,7 @@ import { system } from '../../../http/caller.ts'
 import { onEachMinor } from '../../clusters/testing/minors.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
 import { configuringQueue } from '../api.ts'
+import { undoneSentence } from './judge.ts'
 import { blindToNetworks, cuts } from './testing/cuts.ts'
 import { waysOf } from './testing/ways.ts'
 
@@ -56,6 +58,18 @@ onEachMinor(async (minor) => {
       await configurations.renderAgain(tx, cluster.id, server.id)
       await backend.platform.engine.wake(tx, configuringQueue, server.id)
     })
+  const cutOf = (kind: string) => cuts[kind]!.cut(world.machine(worker).managementLink.name)
+  /** Saves a patch with the loss of the worker confirmed, for less time than a person may choose. */
+  const confirmed = (body: string, undo_after_seconds: number) => {
+    const patch = { name: 'cut', body, weight: 500 }
+    const confirmedLoss = [{ name: worker.name, undo_after_seconds }]
+    return backend.domains.configurations.change(
+      system,
+      worker.id,
+      { stored: [], more: [patch], confirmedLoss },
+      (tx) => backend.domains.patches.createIn(tx, system, worker.id, { ...patch, labels: {} }),
+    )
+  }
   const stored = (server: Server) => world.machine(server).disk.state.config ?? ''
   const active = (server: Server) => world.machine(server).config?.text
   const trialOf = async (server: Server) => (await world.server(server.id)).trial
@@ -182,16 +196,43 @@ onEachMinor(async (minor) => {
     expect(items.map((p) => p.name)).not.toContain('wall')
   })
 
-  test('a confirmed loss is sent for good, without a trial', async () => {
+  test('a confirmed loss comes back by itself within the chosen time', async () => {
     isBlind = false
+    await answers(worker)
+    const [before, body] = [stored(worker), cutOf('a static address in the old form')]
+    const refused = await admin.call(patchCreate, {
+      params: { id: worker.id },
+      body: { name: 'cut', body },
+    })
+    expect(refused.problem).toMatchObject({
+      code: 'loss_not_confirmed',
+      error: expect.stringMatching(
+        `^Steelyard would lose ${worker.name}: .*\\. Once its loss is confirmed, the change is tried first: Talos undoes it after 5 min unless`,
+      ),
+      fields: { confirmed_loss: worker.name, undo_after_seconds: undoRule },
+    })
+    await confirmed(body, 6)
+    const trial = await world.until(
+      () => trialOf(worker),
+      (now) => now?.state === 'undone',
+    )
+    expect(trial).toMatchObject({ reason: undoneSentence(6_000) })
+    expect([stored(worker), active(worker)]).toEqual([before, before])
+    expect(
+      (await events(worker)).some((e) => e.message.includes('Talos undoes it after 6 s')),
+    ).toBe(true)
+    await removeCut(worker)
+  })
+
+  test('a confirmed loss is sent for good, without a trial, if that is chosen', async () => {
     const tried = (await events(worker)).filter((e) => e.type === 'server.change_tried').length
     await answers(worker)
     const made = await admin.call(patchCreate, {
       params: { id: worker.id },
       body: {
         name: 'cut',
-        body: cuts['a link that is ignored']!.cut(world.machine(worker).managementLink.name),
-        confirmed_loss: [worker.name],
+        body: cutOf('a link that is ignored'),
+        confirmed_loss: [{ name: worker.name, undo_after_seconds: null }],
       },
     })
     expect(made.status).toBe(201)

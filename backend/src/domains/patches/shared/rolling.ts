@@ -8,6 +8,7 @@ import {
   type sharedPatchUndo,
 } from '#contract/shared-patches/shared-patches.ts'
 import { no, yes } from '#contract/rule.ts'
+import type { LossConsent } from '#contract/servers/losses.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import { appliedSetOf, type Caller, callerName } from '../../../http/caller.ts'
 import { checkVersion, existing, type Versions } from '../../../http/tags.ts'
@@ -93,7 +94,7 @@ export function rolling(parts: SharedParts) {
       those: readonly TargetServer[]
       rolled: readonly (() => Promise<RolledServer>)[]
       skipped?: ReadonlyMap<string, string>
-      arguments: { in_window: boolean; confirmed_loss: string[]; applied_set: string | null }
+      arguments: { in_window: boolean; confirmed_loss: LossConsent[]; applied_set: string | null }
     },
   ): Promise<{ operation: Operation }> => {
     const at = new Date(clock.now())
