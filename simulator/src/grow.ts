@@ -1,4 +1,4 @@
-import { addressAt, spotOf, spots, type Spot, type ServerPlan } from './fleet/plan.ts'
+import { addressAt, bmcAddressOf, spotOf, spots, type Spot, type ServerPlan } from './fleet/plan.ts'
 import type { BootedFleet, BootOptions } from './fleet/booted.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { Machine } from './machine/machine.ts'
@@ -19,6 +19,8 @@ export interface GrowParts {
   defaultPlace: string
   add: (plan: ServerPlan) => Machine
   drop: (machine: Machine) => void
+  /** Called for a new machine, which is on. Resolves when its management controller answers. */
+  opened: (machine: Machine) => Promise<void>
 }
 
 /**
@@ -46,6 +48,7 @@ export class Growth {
         .add(wish, this.#schematicOf(wish.kernel_command_line), free, defaultPlace)
         .map(add)
       for (const machine of machines) machine.lifecycle.begin()
+      await Promise.all(machines.map((machine) => this.#parts.opened(machine)))
       return machines
     })
   }
@@ -94,6 +97,7 @@ export class Growth {
       if (taken.has(machine.plan.address) && machine.plan.boot) {
         await this.move(machine)
         machine.settle()
+        machine.plan.bmc.address = bmcAddressOf(machine.plan.address)
       }
       taken.add(machine.plan.address)
     }
@@ -124,6 +128,8 @@ export class Growth {
     return new Set(
       world.machines.flatMap(({ plan, disk, config }) => [
         plan.address,
+        // The address beside that of its management controller.
+        plan.bmc.address.replace(/^127\.21\./, '127.20.'),
         ...(disk.state.spot ? [addressAt(disk.state.spot, world.subnetOffset)] : []),
         ...(config?.node?.virtualAddresses ?? []).map(({ address }) => address),
       ]),

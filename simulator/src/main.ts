@@ -122,7 +122,13 @@ const command = async (
     if (which === undefined) throw new ScenarioError(`${name} needs the name of a server`)
     return `/servers/${encodeURIComponent(which)}`
   }
-  if (name === 'servers' || name === 'counters' || name === 'datacenters' || name === 'clusters')
+  if (
+    name === 'servers' ||
+    name === 'counters' ||
+    name === 'datacenters' ||
+    name === 'clusters' ||
+    name === 'bmcs'
+  )
     return show(await ask(socket, 'GET', `/${name}`))
   if (name === 'power-on' || name === 'power-off')
     return show(await ask(socket, 'POST', `${server()}/${name}`))
@@ -150,6 +156,15 @@ const command = async (
       ),
     )
   if (name === 'remove') return show(await ask(socket, 'DELETE', server()))
+  if (name === 'bmc')
+    return show(
+      more[0] === undefined
+        ? await ask(socket, 'GET', `${server()}/bmc`)
+        : await ask(socket, 'PUT', `${server()}/bmc`, { personality: more[0] }),
+    )
+  if (name === 'bmc-fault')
+    return show(await ask(socket, 'POST', `${server()}/bmc/fault`, fault(more)))
+  if (name === 'clear-bmc-faults') return show(await ask(socket, 'DELETE', `${server()}/bmc/fault`))
   if (name === 'clear-faults') return show(await ask(socket, 'DELETE', `${server()}/fault`))
   if (name === 'fault') return show(await ask(socket, 'POST', `${server()}/fault`, fault(more)))
   throw new ScenarioError(`There is no command "${name}"; --help lists them`)
@@ -165,7 +180,7 @@ const fault = ([kind, ...pairs]: string[]): object => {
         const [key = '', ...value] = pair.split('=')
         const text = value.join('=')
         if (text === 'true' || text === 'false') return [key, text === 'true']
-        return [key, /^\d+$/.test(text) ? Number(text) : text]
+        return [key, /^-?\d+$/.test(text) ? Number(text) : text]
       }),
     ),
   }

@@ -4,6 +4,7 @@ import { createClock } from './clock.ts'
 import { EtcdRegistry } from './cluster/registry.ts'
 import { openControl } from './control/serve.ts'
 import { startFactory, type Factory } from './factory/serve.ts'
+import { BmcFleet } from './bmc/fleet.ts'
 import type { Place } from './fleet/places.ts'
 import { BootedFleet, bootSchema } from './fleet/booted.ts'
 import { planFleet, type ServerPlan } from './fleet/plan.ts'
@@ -100,13 +101,16 @@ export const startSimulator = async (options: SimulatorOptions) => {
   for (const plan of [...plans, ...booted.plans()]) add(plan, isKnown)
   etcd.connect((index) => byIndex.get(index))
   etcd.dropUnfinished()
+  const bmcs = new BmcFleet(makeFolder(join(dataDir, 'bmcs')), world, isKnown)
   const growth = new Growth({
     world,
     booted,
     schematics: () => factory?.schematics ?? [],
     defaultPlace: plans[0]!.place.code,
     add: (plan) => add(plan, false),
+    opened: (machine) => bmcs.open(machine),
     drop(machine) {
+      bmcs.remove(machine)
       byIndex.delete(machine.plan.index)
       byName.delete(machine.plan.name)
       machines.splice(machines.indexOf(machine), 1)
@@ -123,6 +127,8 @@ export const startSimulator = async (options: SimulatorOptions) => {
       if (!found) throw new Error(`There is no simulated server ${which}`)
       return found
     },
+    /** The management controllers. */
+    bmcs,
     get places(): Place[] {
       return [...new Map(machines.map(({ plan: { place } }) => [place.code, place])).values()]
     },
@@ -148,6 +154,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
     async stop(): Promise<void> {
       await control.close()
       await factory?.stop()
+      bmcs.stop()
       await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
     },
   }
@@ -160,7 +167,11 @@ export const startSimulator = async (options: SimulatorOptions) => {
     })
     await growth.giveWay()
     for (let at = 0; at < machines.length; at += BATCH)
-      await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
+      await Promise.all(
+        machines
+          .slice(at, at + BATCH)
+          .flatMap((machine) => [machine.lifecycle.start(), bmcs.open(machine)]),
+      )
   } catch (cause) {
     await simulator.stop()
     throw cause

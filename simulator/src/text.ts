@@ -42,6 +42,14 @@ Commands for one that runs (add --json for the whole answer):
                                  etcd-alarm alarm=nospace|corrupt db_bytes=,
                                  slow-stop phase= ms= fails=true times=
   clear-faults NAME              ends all faults of a server
+  bmcs                           management controllers: address, port, user name and password, fingerprint
+  bmc NAME [PERSONALITY]         shows one, or makes it behave as another maker's: plain, no-sessions, late-on
+  bmc-fault NAME KIND [key=value …]
+                                 each for_ms=: slow ms=, hang, silent, refuse, unavailable retry_after_s=, sessions-full, locked, uuid-order,
+                                 html, endless path=, redirect to= path=, clock off_ms=, null-power, two-systems, no-chassis, override-lost;
+                                 certificate (a new one, at once);
+                                 supply-without-input, fan-stopped, memory-errors, disk-predicts-failure (each number=), hot celsius=
+  clear-bmc-faults NAME          ends all faults of a management controller
   move NAME [ADDRESS]            another address from its next boot on
   remove NAME                    takes a server away that was booted with --boot-with
   factory [KIND key=value … | ok]
@@ -68,6 +76,7 @@ export const table = (answer: unknown, hidden: readonly string[] = []): string =
 }
 
 const SHOWN: Record<string, string> = {
+  bmcs: 'name address port userName password personality power sessions faults fingerprint',
   clusters: 'name hasQuorum loadBalancer services pools',
   servers:
     'name address datacenter power stage machineType talosVersion installedVersion hostname faults ' +

@@ -14,6 +14,7 @@ export const presentAddress = ({ plan, disk }: Machine) => ({
   serial: disk.identity.serial,
   datacenter: plan.place,
   power: disk.state.power,
+  bare: plan.isBare,
   /** Whether the server was booted with its own command line, outside of the scenario. */
   booted: plan.boot !== null,
 })

@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import * as z from 'zod/mini'
+import { bmcFaultSchema } from '../bmc/faults.ts'
+import { PERSONALITY_NAMES } from '../bmc/personality.ts'
+import { presentBmc } from '../bmc/present.ts'
 import { wholeBody } from '../body.ts'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { factoryFaultSchema, type Factory } from '../factory/serve.ts'
@@ -118,6 +121,8 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
     .map(decodeURIComponent)
   const call = `${request.method} /${noun}`
   if (noun === 'clusters') return clusterCall(simulator.world, request, [which, act, ...more])
+  if (noun === 'servers' && which !== undefined && act === 'bmc')
+    return bmcCall(simulator, find(simulator, which), request, more)
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
     if (call === 'GET /servers')
@@ -131,6 +136,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
           presentBooted,
         ),
       }
+    if (call === 'GET /bmcs') return { simulated: true, bmcs: simulator.bmcs.all.map(presentBmc) }
     if (call === 'GET /counters') return presentCounters(simulator.world)
     if (call === 'GET /datacenters') return { simulated: true, datacenters: simulator.places }
     if (call === 'GET /factory') return presentFactory(simulator.factory)
@@ -159,6 +165,26 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   else if (request.method === 'DELETE' && act === 'fault') await clearFaults(machine)
   else throw new Refused(404, 'There is no such call')
   return presentServer(machine)
+}
+
+const bmcSchema = z.strictObject({ personality: z.enum(PERSONALITY_NAMES) })
+
+/** `/servers/{id}/bmc[/fault]` */
+const bmcCall = async (
+  simulator: Simulator,
+  machine: Machine,
+  request: IncomingMessage,
+  more: readonly string[],
+): Promise<unknown> => {
+  const bmc = simulator.bmcs.of(machine)
+  if (!bmc) throw new Refused(404, `${machine.plan.name} has no BMC`)
+  const call = [request.method, ...more].join(' ')
+  if (call === 'PUT') bmc.become(parsed(bmcSchema, await readJson(request)).personality)
+  else if (call === 'POST fault')
+    await bmc.addFault(parsed(bmcFaultSchema, await readJson(request)))
+  else if (call === 'DELETE fault') await bmc.clearFaults()
+  else if (call !== 'GET') throw new Refused(404, 'There is no such call')
+  return presentBmc(bmc)
 }
 
 const editSchema = z.strictObject({ replace: z.string().check(z.minLength(1)), by: z.string() })

@@ -3,7 +3,14 @@ import * as z from 'zod/mini'
 import { kernelArgument } from '../machine/kernel-line.ts'
 import { seeded } from '../random.ts'
 import { readState, writeState } from '../store.ts'
-import { addressAt, type Spot, TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
+import {
+  addressAt,
+  bmcAddressOf,
+  type Spot,
+  TALOS,
+  PLAIN_SCHEMATIC,
+  type ServerPlan,
+} from './plan.ts'
 import { faultSchema } from './faults.ts'
 import { ALL_MODEL_NAMES, MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES } from './places.ts'
@@ -124,6 +131,12 @@ export class BootedFleet {
       contents: {},
       media: [],
       power: 'on',
+      isBare: false,
+      bmc: {
+        address: bmcAddressOf(addressAt(spot, this.#offset)),
+        personality: 'plain',
+        faults: [],
+      },
       installed: null,
       faults: wish.faults,
       identity: { uuid: wish.uuid, serial: wish.serial },

@@ -1,3 +1,5 @@
+import type { BmcFault } from '../bmc/faults.ts'
+import type { PersonalityName } from '../bmc/personality.ts'
 import { RELEASES } from '../config/versions.ts'
 import { seeded, type Random } from '../random.ts'
 import type { Boot } from './booted.ts'
@@ -21,6 +23,9 @@ const LAST_BLOCK = 255
 
 export const addressAt = ({ block, host }: Spot, offset: number): string =>
   `127.20.${block + offset}.${host}`
+
+/** Address of the management controller of the server with this address, in 127.21.0.0/16. */
+export const bmcAddressOf = (address: string): string => address.replace(/^127\.20\./, '127.21.')
 
 /** Converts an address to a spot; null outside of 127.20.0.0/16 and for reserved addresses. */
 export const spotOf = (address: string, offset: number): Spot | null => {
@@ -79,6 +84,10 @@ export interface ServerPlan {
   contents: Readonly<Record<string, DiskContent>>
   media: readonly MediaKind[]
   power: 'on' | 'off'
+  /** Whether the server has no boot media: nothing starts until Talos is installed. */
+  isBare: boolean
+  /** The management controller. It keeps its address when the server is moved. */
+  bmc: { address: string; personality: PersonalityName; faults: readonly BmcFault[] }
   installed: string | null
   faults: Fault[]
   /** UUID and serial number that the board has in place of its own. Real boards may share them. */
@@ -115,12 +124,14 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
     for (let within = 0; within < count; within++) {
       const index = plans.length
       const options: ServerOptions = special[String(index + 1)] ?? {}
+      const isBare = options.bare ?? index >= scenario.servers - scenario.bare
       const third = block + Math.floor(within / HOSTS_PER_BLOCK)
       if (third > 255) throw new RangeError('127.20.0.0/16 has no room for so many servers')
+      const address = `127.20.${third}.${(within % HOSTS_PER_BLOCK) + 1}`
       plans.push({
         index,
         name: `${place.cityCode.toLowerCase()}-${String(within + 1).padStart(count > 99 ? 4 : 2, '0')}`,
-        address: `127.20.${third}.${(within % HOSTS_PER_BLOCK) + 1}`,
+        address,
         place: options.datacenter
           ? (PLACES.find(({ code }) => code === options.datacenter) ?? place)
           : place,
@@ -132,7 +143,13 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         secondNetwork: options.second_network ?? false,
         contents: options.contents ?? {},
         media: options.media ?? [],
-        power: options.power ?? 'on',
+        power: options.power ?? (isBare ? 'off' : 'on'),
+        isBare,
+        bmc: {
+          address: bmcAddressOf(address),
+          personality: options.bmc?.personality ?? 'plain',
+          faults: options.bmc?.faults ?? [],
+        },
         installed: options.installed ?? null,
         faults: options.faults ?? [],
         identity: { uuid: options.uuid, serial: options.serial },

@@ -3,6 +3,8 @@ import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { isTalosVersion, RELEASES } from '../config/versions.ts'
+import { bmcFaultSchema } from '../bmc/faults.ts'
+import { PERSONALITY_NAMES } from '../bmc/personality.ts'
 import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { faultSchema } from './faults.ts'
 import { ALL_MODEL_NAMES } from './hardware.ts'
@@ -54,6 +56,15 @@ const serverSchema = z.strictObject({
   /** Additional disks. */
   media: z.optional(z.array(z.enum(MEDIA_KINDS)).check(z.maxLength(6))),
   power: z.optional(z.enum(['on', 'off'])),
+  /** A new server: off, without boot media, and never booted. Nothing starts when it is switched on. */
+  bare: z.optional(z.boolean()),
+  /** Its management controller. */
+  bmc: z.optional(
+    z.strictObject({
+      personality: z.optional(z.enum(PERSONALITY_NAMES)),
+      faults: z.optional(z.array(bmcFaultSchema)),
+    }),
+  ),
   /** Version of Talos that is already installed, without a configuration. */
   installed: z.optional(talosVersion),
   faults: z.optional(z.array(faultSchema)),
@@ -73,6 +84,8 @@ const scenarioSchema = z.strictObject({
    * datacenter runs the newest version and the others a mix.
    */
   talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
+  /** How many servers, the last ones, are bare. */
+  bare: z._default(z.int().check(z.minimum(0), z.maximum(MAX_SERVERS)), 0),
   /** Load balancer of new clusters. */
   load_balancer: z._default(z.enum(LOAD_BALANCERS), 'cilium'),
   /**

@@ -41,6 +41,7 @@ export class Lifecycle implements Power {
     const { state } = this.#machine.disk
     const instant =
       state.power === 'on' &&
+      !this.#bootsNothing &&
       state.config === null &&
       configUrl(this.#machine.kernelCommandLine) === null
     // Fail at once if the address is unavailable.
@@ -124,6 +125,10 @@ export class Lifecycle implements Power {
       this.#busy = false
       this.#wish = null
       const signal = AbortSignal.any([power, current.signal])
+      if (this.#bootsNothing) {
+        this.#machine.beginBoot()
+        await this.#machine.until(() => false, power)
+      }
       try {
         await boot(this.#machine, signal, { instant })
       } catch (cause) {
@@ -144,10 +149,17 @@ export class Lifecycle implements Power {
         this.#machine.services.clear()
         this.#machine.stage.reset()
         this.#power = null
+        this.#machine.journal.changed()
         return
       }
       this.#machine.goDark()
     }
+  }
+
+  /** Whether the firmware finds nothing to start: no boot media, and no Talos on the disks. */
+  get #bootsNothing(): boolean {
+    const { plan, disk } = this.#machine
+    return plan.isBare && disk.state.installed === null
   }
 
   #ready(): Promise<void> {
