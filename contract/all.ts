@@ -22,6 +22,7 @@ import * as existing from './clusters/existing.ts'
 import * as events from './events.ts'
 import * as findings from './findings/findings.ts'
 import * as extensions from './clusters/extensions.ts'
+import * as incidents from './incidents/incidents.ts'
 import * as history from './history/history.ts'
 import * as clusterFiles from './clusters/files.ts'
 import * as health from './clusters/health.ts'
@@ -147,6 +148,7 @@ const nouns: readonly object[] = [
   ccs,
   operations,
   findings,
+  incidents,
   history,
   channels,
   racks,

@@ -20,6 +20,7 @@ export const eventKinds = {
   join_token: 'servers:read',
   operation: 'signed_in',
   finding: 'signed_in',
+  incident: 'signed_in',
   offer: 'marketplace:read',
   store: 'clusters:read',
   channel: 'clusters:read',

@@ -23,6 +23,8 @@ import {
 import { events as makeEvents } from './domains/events/events.ts'
 import { findings as makeFindings } from './domains/findings/findings.ts'
 import { history as makeHistory } from './domains/history/history.ts'
+import { incidents } from './domains/incidents/incidents.ts'
+import { keeping } from './domains/incidents/keeping.ts'
 import { imageDomain } from './domains/images/domain.ts'
 import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
 import { joining as makeJoining } from './domains/joining/domain.ts'
@@ -119,6 +121,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     subnets,
     patches,
     versions: images.versions,
+    incidents: keeping(platform),
   })
   const history = makeHistory(platform)
   const alerts = makeAlerts({
@@ -236,6 +239,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
+    incidents(platform),
     history,
     alerts,
     overview({

@@ -24,6 +24,7 @@ const about = (kind: Finding['kind']): Finding => ({
   acknowledged: null,
   affected: null,
   caused_by: null,
+  incident_id: null,
   ended_at: null,
   count: 1,
 })

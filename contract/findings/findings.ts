@@ -49,6 +49,8 @@ export const Finding = z.object({
   affected: z.nullable(z.object({ kind: z.literal('server'), count: z.int() })),
   /** Id of the finding that is the cause of this one. */
   caused_by: z.nullable(z.uuid()),
+  /** Id of the incident that it is part of; null until the next judgement. */
+  incident_id: z.nullable(z.uuid()),
   ended_at: z.nullable(time),
   /** How often it has begun; more than 1 for what comes and goes. */
   count: z.int(),
@@ -149,6 +151,12 @@ const findings = list<Finding>()({
       help: 'Only findings of this cluster and its servers, by name or id',
       placeholder: 'NAME',
     },
+    incident: {
+      label: 'Incident',
+      help: 'Only findings that are part of the incident with this id',
+      schema: z.uuid(),
+      placeholder: 'ID',
+    },
     datacenter: {
       label: 'Datacenter',
       help: 'Only findings in this datacenter, by code or id',
@@ -237,6 +245,7 @@ export const words: Words = {
     'findingList.cluster': 'Only findings of this cluster and its servers, by name or id.',
     'findingList.object':
       'Only findings of the server, cluster, datacenter or channel with this id, or of the installation.',
+    incident: 'Only findings that are part of the incident with this id.',
     ended: 'Only findings that have ended (`true`), or that are open (`false`, the default).',
     severity: 'Only findings of this severity.',
   },

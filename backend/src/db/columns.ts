@@ -9,6 +9,7 @@ import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
+import type { FindingKind, FindingObject } from '#contract/findings/kinds.ts'
 import type { Labels } from '#contract/labels/selector.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
 import type { Operation, OperationKind } from '#contract/operations.ts'
@@ -109,6 +110,16 @@ export interface MissingDisk {
 
 type Values = Record<string, unknown>
 
+/** The finding of an incident that takes the most. */
+export interface WorstPart {
+  readonly finding_id: string
+  readonly kind: FindingKind
+  readonly object: { readonly kind: FindingObject; readonly id: string; readonly name: string }
+  readonly cluster_id: string | null
+  readonly operation_id: string | null
+  readonly reason: string
+}
+
 export interface Columns {
   'api_token.scopes': Scope[]
   'audit_entry.after': unknown
@@ -135,6 +146,9 @@ export interface Columns {
   'history.before': Values
   'history_base.state': Values
   'idempotent_call.answer': unknown
+  'incident.kind': FindingKind
+  'incident.objects': readonly WorstPart['object'][]
+  'incident.worst': WorstPart
   'join_token.labels': Labels
   'measurement_day.day': string
   'measurement_minute.figures': readonly (number | null)[]

@@ -436,6 +436,7 @@ export interface Tables {
     acknowledged_note: string | null
     caused_by: string | null
     ended_at: Date | null
+    incident_id: string | null
   }
   finding_affected: {
     finding_id: string
@@ -518,6 +519,38 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     version: Generated<number>
+  }
+  incident: {
+    id: Generated<string>
+    key: string
+    title: string
+    effect: 'nobody_served' | 'writes_refused' | 'redundancy_gone' | 'one_server' | 'in_time'
+    kind: Columns['incident.kind']
+    object_kind: 'server' | 'cluster' | 'datacenter' | 'channel' | 'installation'
+    object_id: string
+    object_name: string
+    cluster_id: string | null
+    cluster_name: string | null
+    datacenter_id: string | null
+    datacenter_code: string | null
+    operation_id: string | null
+    finding_id: string | null
+    reason: string
+    worst: OptionalJson<Columns['incident.worst']>
+    objects: Json<Columns['incident.objects']>
+    object_ids: string[]
+    clusters: string[]
+    datacenters: string[]
+    parts: number
+    since: Date
+    begins: Date[]
+    ended_at: Date | null
+    merged_into: string | null
+    assigned_to: string | null
+    assigned_name: string | null
+    assigned_by: string | null
+    assigned_at: Date | null
+    note: string | null
   }
   installation: {
     singleton: Generated<boolean>

@@ -130,6 +130,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     on: ['database'],
     when: 'both',
   },
+  incident: 'written by the program, one for each finding without a cause',
   installation: 'one row',
   invitation: {
     bound: [invitationLimit.most],

@@ -45,6 +45,7 @@ const concerned: Record<EventKind, readonly string[]> = {
   operation: ['operation', 'overview', 'cluster', 'historyList', 'sharedPatch'],
   // A cluster counts its servers that are not well.
   finding: ['finding', 'overview', 'historyList', 'clusterList', 'clusterGet'],
+  incident: ['incident', 'overview'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
   channel: ['channel', 'alertRule'],

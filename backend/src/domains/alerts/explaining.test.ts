@@ -19,6 +19,7 @@ const findingOf = (more: Partial<StandingFinding>): StandingFinding => ({
   acknowledged: null,
   affected: null,
   caused_by: null,
+  incident_id: null,
   ended_at: null,
   count: 1,
   began_at: at,

@@ -5,6 +5,7 @@ import type { Attention } from '#contract/overview.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 
+export { remediesOf } from './remedies.ts'
 export { installation } from './store.ts'
 
 /** A finding with the times at which it began within an hour, the last of them once more. */
@@ -13,6 +14,46 @@ export interface StandingFinding extends Finding {
   readonly begins: readonly Date[]
   /** Of a finding about servers that fell silent together: those that are silent now. */
   readonly silent: readonly { readonly id: string; readonly name: string }[]
+}
+
+/** An open finding, as a part of an incident. */
+export interface OpenPart extends Pick<
+  Finding,
+  'id' | 'kind' | 'object' | 'cluster' | 'datacenter' | 'reason'
+> {
+  readonly since: Date
+  readonly operationId: string | null
+  /** Its object is a server that is a control plane of a cluster. */
+  readonly isControlPlane: boolean
+  /** Number of servers that it concerns. */
+  readonly servers: number
+  /** Ids of the open findings that caused it, or that have the same cause. */
+  readonly causes: readonly string[]
+  /** Findings of one kind with the same cause are one incident: its name. */
+  readonly cause: string | null
+  /** The incident that it was part of. */
+  readonly incidentId: string | null
+}
+
+/** A finding that has ended just now. */
+export interface EndedPart {
+  readonly incidentId: string
+  /** The open finding that tells of it from now on. */
+  readonly intoId: string | null
+}
+
+/** What findings ask of incidents, which are built on them. */
+export interface IncidentKeeping {
+  /**
+   * Joins the open findings to incidents, in the transaction that stores them. Returns the incident
+   * of each finding.
+   */
+  readonly keep: (
+    tx: Tx,
+    open: readonly OpenPart[],
+    ended: readonly EndedPart[],
+    at: Date,
+  ) => Promise<ReadonlyMap<string, string>>
 }
 
 export interface Findings {

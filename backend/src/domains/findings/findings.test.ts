@@ -8,6 +8,7 @@ import {
 } from '#contract/findings/findings.ts'
 import { silenceCreate } from '#contract/alerts/silences.ts'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { incidentGet, incidentList } from '#contract/incidents/incidents.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -66,6 +67,39 @@ test('a silent server is a finding until it answers, and its end is kept', async
   expect(await of(id, { ended: 'true' })).toMatchObject([
     { id: found!.id, ended_at: new Date(backend.clock.now()).toISOString() },
   ])
+})
+
+test('a silent server is an incident that keeps its id, and ends with its finding', async () => {
+  const id = await add('unwell')
+  const incidents = async (query: object = {}) =>
+    (await viewer.call(incidentList, { query: { object: id, ...query } })).answer!.items
+  await silence([id])
+  const [incident] = await incidents()
+  const [found] = await of(id)
+  expect(incident).toMatchObject({
+    title: 'unwell does not answer',
+    effect: 'one_server',
+    severity: 'degraded',
+    object: { kind: 'server', id, name: 'unwell' },
+    finding_id: found!.id,
+    reason: found!.reason,
+    since: found!.since,
+    parts: { count: 1 },
+    assigned: null,
+    ended_at: null,
+  })
+  expect(found!.incident_id).toBe(incident!.id)
+  expect(await list({ incident: incident!.id })).toMatchObject([{ id: found!.id }])
+  backend.clock.advance(60_000)
+  await mend([id])
+  expect(await incidents()).toEqual([])
+  const ended = { id: incident!.id, ended_at: new Date(backend.clock.now()).toISOString() }
+  expect(await incidents({ ended: 'true' })).toMatchObject([ended])
+  await silence([id])
+  expect(await incidents()).toMatchObject([{ id: incident!.id, ended_at: null }])
+  await mend([id])
+  const one = await viewer.call(incidentGet, { params: { id: incident!.id } })
+  expect(one.answer).toMatchObject({ id: incident!.id, remedies: [] })
 })
 
 test('two processes that judge at once store a finding once', async () => {

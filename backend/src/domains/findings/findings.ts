@@ -11,12 +11,7 @@ import {
   findingGet,
   findingList,
 } from '#contract/findings/findings.ts'
-import {
-  type FindingKind,
-  findingKinds,
-  type FindingObject,
-  findingObjects,
-} from '#contract/findings/kinds.ts'
+import { type FindingKind, type FindingObject, findingObjects } from '#contract/findings/kinds.ts'
 import type { SilenceTerms } from '#contract/alerts/silences.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -33,6 +28,7 @@ import { eventChannel } from '../events/api.ts'
 import type { Findings, StandingFinding } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
 import { figuresOf } from './figures.ts'
+import { remediesOf } from './remedies.ts'
 import * as store from './store.ts'
 import * as storeGroups from './store-groups.ts'
 
@@ -54,12 +50,6 @@ const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 function present(row: store.FindingRow): Finding {
   const kind = row.kind as FindingKind
   const object = { kind: row.object_kind, id: row.object_id, name: row.object_name }
-  const names = {
-    id: row.object_id,
-    finding: row.id,
-    cluster: row.cluster_id,
-    operation: row.operation_id,
-  }
   return {
     id: row.id,
     kind,
@@ -75,12 +65,11 @@ function present(row: store.FindingRow): Finding {
         : null,
     since: row.since.toISOString(),
     reason: row.reason,
-    remedies: findingKinds[kind].remedies.flatMap(({ title, action, call }) => {
-      const filled = call.replaceAll(
-        /\{(\w+)\}/g,
-        (whole, name: keyof typeof names) => names[name] ?? whole,
-      )
-      return filled.includes('{') ? [] : [{ title, action, call: filled }]
+    remedies: remediesOf(kind, {
+      id: row.object_id,
+      finding: row.id,
+      cluster: row.cluster_id,
+      operation: row.operation_id,
     }),
     acknowledged:
       row.acknowledged_at === null || row.acknowledged_by === null
@@ -92,6 +81,7 @@ function present(row: store.FindingRow): Finding {
           },
     affected: row.affected === 0 ? null : { kind: 'server', count: row.affected },
     caused_by: row.caused_by,
+    incident_id: row.incident_id,
     ended_at: iso(row.ended_at),
     count: row.count,
   }

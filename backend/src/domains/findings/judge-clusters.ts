@@ -8,7 +8,7 @@ import type { ClusterCondition } from '../clusters/api.ts'
 import type { Unsupported } from '../images/api.ts'
 import type { FailedScheduled, StoppedUpgrade } from '../operations/api.ts'
 import { type SnapshotCondition, snapshotTrouble } from '../snapshots/api.ts'
-import { clockTime, type Judged, type Said, sentence } from './judged.ts'
+import { clockTime, type Judged, refTo, type Said, sentence } from './judged.ts'
 import { failedEtcds, lostDisks, observed } from './judge-observed.ts'
 
 const noSnapshots: SnapshotCondition = { newest_at: null, schedule: null, failure: null }
@@ -28,11 +28,6 @@ export interface Around {
   readonly silent: ReadonlyMap<string, Judged>
   readonly now: number
 }
-
-const refTo = ({ kind, object }: Judged): NonNullable<Judged['causedBy']> => ({
-  kind,
-  objectId: object.id,
-})
 
 const problems = {
   api: 'cluster_api_down',
@@ -57,6 +52,7 @@ function quorum({ control_planes: all }: ClusterCondition, { silent }: Around): 
     since: inOrder[Math.ceil(all.length / 2) - 1]!.since,
     reason: `${lost.length} of ${counted(all.length, 'control plane')} ${lost.length === 1 ? 'does' : 'do'} not answer. ${left === 0 ? 'The cluster is down' : 'etcd has no majority, so the cluster accepts no change'}`,
     causedBy: refTo(inOrder[0]!),
+    joins: inOrder.map(refTo),
   }
 }
 

@@ -229,8 +229,23 @@ export function judgeServers(
 /** Most shared patches that a reason names. */
 const mostPatches = 10
 
-/** A server that lacks what shared patches say, until somebody rolls them out. */
-export const judgeBehind = ({
+/**
+ * Servers that lack what shared patches say, until somebody rolls them out. The cause of each is the
+ * patch that most of them lack, so that a patch that was saved is one incident.
+ */
+export function judgeBehind(behind: readonly BehindServer[]): Judged[] {
+  const numbers = new Map<string, number>()
+  for (const { lacks, extra } of behind)
+    for (const name of [...lacks, ...extra]) numbers.set(name, (numbers.get(name) ?? 0) + 1)
+  return behind.map((one) => ({
+    ...lackingPatches(one),
+    cause: [...one.lacks, ...one.extra].reduce((most, name) =>
+      numbers.get(name)! > numbers.get(most)! ? name : most,
+    ),
+  }))
+}
+
+const lackingPatches = ({
   lacks,
   extra,
   cluster,

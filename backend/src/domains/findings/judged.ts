@@ -2,6 +2,9 @@
 import type { StoppedUpgrade } from '#contract/findings/findings.ts'
 import type { FindingKind, FindingObject } from '#contract/findings/kinds.ts'
 
+/** Names another finding. */
+export type Ref = Pick<Judged, 'kind'> & { readonly objectId: string }
+
 export interface Judged {
   readonly kind: FindingKind
   readonly object: { readonly kind: FindingObject; readonly id: string; readonly name: string }
@@ -13,13 +16,17 @@ export interface Judged {
   /** The operation that stopped. */
   readonly operationId?: string
   readonly upgrade?: StoppedUpgrade
-  readonly causedBy?: Pick<Judged, 'kind'> & { readonly objectId: string }
+  readonly causedBy?: Ref
+  /** Other findings that are part of the same incident. */
+  readonly joins?: readonly Ref[]
+  /** What findings of the kind have in common: they are one incident. */
+  readonly cause?: string
   readonly affected?: readonly Affected[]
 }
 
 /** What is said of an object that is known. */
 export type Said = Pick<Judged, 'kind' | 'since' | 'reason'> &
-  Partial<Pick<Judged, 'operationId' | 'causedBy' | 'upgrade'>>
+  Partial<Pick<Judged, 'operationId' | 'causedBy' | 'joins' | 'upgrade'>>
 
 /** A server that a finding about several concerns. */
 export interface Affected {
@@ -31,6 +38,11 @@ export interface Affected {
 /** Names a finding that is open. At most one is, for each object and kind. */
 export const keyOf = ({ kind, objectId }: { kind: string; objectId: string }): string =>
   `${kind} ${objectId}`
+
+export const refTo = ({ kind, object }: Pick<Judged, 'kind' | 'object'>): Ref => ({
+  kind,
+  objectId: object.id,
+})
 
 /** `21:38 UTC` */
 export const clockTime = (at: Date): string => `${at.toISOString().slice(11, 16)} UTC`

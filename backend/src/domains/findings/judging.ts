@@ -23,6 +23,7 @@ import { judgeInstallation } from './judge-installation.ts'
 import { isNewWave, judgeBehind, judgeServers } from './judge-servers.ts'
 import { type Judged, keyOf } from './judged.ts'
 import { type Kept, shownOf } from './shown.ts'
+import type { EndedPart, IncidentKeeping, OpenPart } from './api.ts'
 import * as store from './store.ts'
 
 export interface FindingParts extends Pick<
@@ -35,6 +36,7 @@ export interface FindingParts extends Pick<
   readonly subnets: Pick<Subnets, 'exhausted'>
   readonly patches: Pick<Patches, 'shared'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
+  readonly incidents: IncidentKeeping
 }
 
 /** What comes back within this time continues its finding, in ms. */
@@ -87,11 +89,12 @@ export function judging(parts: FindingParts) {
   ): Promise<{
     readonly judged: Judged[]
     readonly standing: ReadonlyMap<string, ShownFindings>
+    readonly controlPlanes: ReadonlySet<string>
   }> => {
     const found = [
       ...judgeServers(conditions, together, now),
       ...judgeDuplicates(conditions.duplicates),
-      ...behind.map(judgeBehind),
+      ...judgeBehind(behind),
       ...judgeInstallation(
         {
           object: await store.installation(tx),
@@ -110,7 +113,8 @@ export function judging(parts: FindingParts) {
     }
     const clusters = await parts.clusters.conditions(tx)
     const standing = new Map(clusters.map((c) => [c.id, c.shown]))
-    if (clusters.length === 0) return { judged: found, standing }
+    const controlPlanes = new Set(clusters.flatMap((c) => c.control_planes))
+    if (clusters.length === 0) return { judged: found, standing, controlPlanes }
     const snapshots = await snapshotConditions(tx)
     const full = await parts.subnets.exhausted(tx)
     const stopped = await parts.operations.stoppedUpgrades(tx)
@@ -140,7 +144,7 @@ export function judging(parts: FindingParts) {
         }),
       ),
     ]
-    return { judged, standing }
+    return { judged, standing, controlPlanes }
   }
 
   /** A cluster shows its worst finding, so its version grows with each change of its findings. */
@@ -268,6 +272,51 @@ export function judging(parts: FindingParts) {
     if (gone.length > 0) await store.endAffected(tx, id, gone, at)
   }
 
+  /** Joins the open findings to incidents. */
+  const keepIncidents = async (
+    tx: Tx,
+    {
+      kept,
+      causes,
+      rows,
+      over,
+      controlPlanes,
+      at,
+    }: {
+      kept: ReadonlyMap<Judged, Kept>
+      causes: ReadonlyMap<string, string>
+      /** The findings as they were before the pass. */
+      rows: readonly Open[]
+      over: readonly EndedPart[]
+      controlPlanes: ReadonlySet<string>
+      at: Date
+    },
+  ): Promise<void> => {
+    const before = new Map(rows.map((row) => [row.id, row.incident_id]))
+    const open = [...kept].map(([one, { id, since, reason }]): OpenPart => ({
+      id,
+      kind: one.kind,
+      object: one.object,
+      cluster: one.cluster,
+      datacenter: one.datacenter,
+      reason,
+      since,
+      operationId: one.operationId ?? null,
+      isControlPlane: one.object.kind === 'server' && controlPlanes.has(one.object.id),
+      servers: one.affected?.length ?? 1,
+      causes: [...(one.causedBy ? [one.causedBy] : []), ...(one.joins ?? [])].flatMap(
+        (ref) => causes.get(keyOf(ref)) ?? [],
+      ),
+      cause: one.cause ?? null,
+      incidentId: before.get(id) ?? null,
+    }))
+    const incidents = await parts.incidents.keep(tx, open, over, at)
+    await store.setIncidents(
+      tx,
+      [...incidents].filter(([id, incident]) => (before.get(id) ?? null) !== incident),
+    )
+  }
+
   const pass = async (tx: Tx): Promise<void> => {
     // The lock is held until the transaction ends. Another process that judges now sees the same.
     if (!(await tryLock(tx, 'steelyard findings'))) return
@@ -288,7 +337,7 @@ export function judging(parts: FindingParts) {
       [...named].map(([id, rows]) => [id, rows.filter((row) => row.ended_at === null)]),
     )
     const together = new Set([...affected.values()].flatMap((rows) => rows.map((r) => r.server_id)))
-    const { judged, standing } = await judge(tx, conditions, behind, together, now)
+    const { judged, standing, controlPlanes } = await judge(tx, conditions, behind, together, now)
     const opened = new Map(open.map((row) => [keyOf({ ...row, objectId: row.object_id }), row]))
     const ended = judged.every((one) => opened.has(keyOf({ ...one, objectId: one.object.id })))
       ? new Map<string, Open>()
@@ -325,10 +374,13 @@ export function judging(parts: FindingParts) {
         ]),
       ),
     )
+    const over: EndedPart[] = []
     for (const [key, row] of opened) {
       if (causes.has(key)) continue
       const group = row.kind === 'server_unreachable' ? grouped.get(row.object_id) : undefined
       await store.update(tx, row.id, { ended_at: at, ...(group && { caused_by: group }) })
+      if (row.incident_id !== null)
+        over.push({ incidentId: row.incident_id, intoId: group ?? null })
       const rest = affected.get(row.id) ?? []
       if (rest.length > 0)
         await store.endAffected(
@@ -339,6 +391,14 @@ export function judging(parts: FindingParts) {
         )
       await announce(tx, 'updated', row, changed)
     }
+    await keepIncidents(tx, {
+      kept,
+      causes,
+      rows: [...opened.values(), ...ended.values()],
+      over,
+      controlPlanes,
+      at,
+    })
     const shown = shownOf(kept)
     for (const [id, before] of [...standing].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       const wanted = {

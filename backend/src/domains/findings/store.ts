@@ -37,6 +37,7 @@ const readers: SqlReaders<typeof findingList.list> = {
     kind: (kind) => sql`kind = ${kind}`,
     object: (id) => sql`object_id = ${id}`,
     cluster: (wanted) => sql`(cluster_name = ${wanted} or cluster_id::text = ${wanted})`,
+    incident: (id) => sql`incident_id = ${id}`,
     datacenter: (wanted) => sql`(datacenter_code = ${wanted} or datacenter_id::text = ${wanted})`,
     ended: (ended) => (ended === 'true' ? sql`ended_at is not null` : sql`ended_at is null`),
   },
@@ -142,6 +143,17 @@ export async function update(
   // Only a change of the end begins or ends a finding.
   if (!('ended_at' in change)) return void (await changing.execute())
   happened(tx, ...past(await changing.returningAll().executeTakeFirstOrThrow()))
+}
+
+/** The incidents of findings, by the id of the finding. */
+export const setIncidents = async (
+  tx: Tx,
+  all: readonly (readonly [id: string, incident: string])[],
+): Promise<void> => {
+  if (all.length === 0) return
+  await sql`update finding f set incident_id = i.incident
+    from unnest(${all.map(([id]) => id)}::uuid[], ${all.map(([, incident]) => incident)}::uuid[]) as i (id, incident)
+    where f.id = i.id`.execute(tx)
 }
 
 /** The servers of these findings that are silent now, or also those that were after this time. */

@@ -157,6 +157,8 @@ export function FindingsPage({
       ...(clusters?.items ?? []).map((c) => ({ value: c.id, text: c.name })),
       ...(of === undefined ? [] : [{ value: of.id, text: of.name }]),
     ],
+    // Only a link from an incident names one.
+    incident: search['incident'] ? [{ value: search['incident'], text: 'This incident' }] : [],
   }
   return (
     <>

@@ -1,0 +1,158 @@
+/**
+ * Stores incidents, in the transaction that stores the findings: what the findings are part of is
+ * never older than the findings. Level-triggered, as they are: a crash only delays it.
+ */
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { findingObjects } from '#contract/findings/kinds.ts'
+import { incidentTitle } from '#contract/incidents/effects.ts'
+import { mostIncidentObjects } from '#contract/incidents/incidents.ts'
+import { counted } from '#contract/words.ts'
+import type { Tx } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import { slices } from '../../slices.ts'
+import { endTold } from '../alerts/api.ts'
+import type { EndedPart, IncidentKeeping, OpenPart } from '../findings/api.ts'
+import { type Joined, joining } from './joining.ts'
+import * as store from './store.ts'
+
+/** What begins again within this time continues its incident, in ms. */
+const againMs = 3_600_000
+
+const nobody = { assigned_to: null, assigned_name: null, assigned_by: null, assigned_at: null }
+
+const namesOf = (
+  parts: readonly OpenPart[],
+  of: (part: OpenPart) => readonly (string | undefined)[],
+): string[] => [...new Set(parts.flatMap(of).filter((one) => one !== undefined))]
+
+/** What an incident says, from its findings. */
+function saidOf({ key, root, worst, effect, parts }: Joined) {
+  const objects = new Map(parts.map(({ object }) => [object.id, object]))
+  const servers = root.cause === null ? root.servers : objects.size
+  return {
+    key,
+    title: incidentTitle({
+      kind: root.kind,
+      name: root.object.name,
+      count: counted(servers, 'server'),
+      cause: objects.size === 1 ? null : root.cause,
+    }),
+    effect,
+    kind: root.kind,
+    object_kind: root.object.kind,
+    object_id: root.object.id,
+    object_name: root.object.name,
+    cluster_id: root.cluster?.id ?? null,
+    cluster_name: root.cluster?.name ?? null,
+    datacenter_id: root.datacenter?.id ?? null,
+    datacenter_code: root.datacenter?.code ?? null,
+    operation_id: root.operationId,
+    finding_id: root.id,
+    reason: root.reason,
+    worst:
+      worst === root
+        ? null
+        : {
+            finding_id: worst.id,
+            kind: worst.kind,
+            object: worst.object,
+            cluster_id: worst.cluster?.id ?? null,
+            operation_id: worst.operationId,
+            reason: worst.reason,
+          },
+    objects: [...objects.values()].slice(0, mostIncidentObjects),
+    object_ids: [...objects.keys()],
+    clusters: namesOf(parts, ({ cluster }) => [cluster?.id, cluster?.name]),
+    datacenters: namesOf(parts, ({ datacenter }) => [datacenter?.id, datacenter?.code]),
+    parts: parts.length,
+  }
+}
+
+/** The incident as it is to be stored; `before`: as it is stored. */
+function wanted(
+  joined: Joined,
+  before: store.IncidentRow | undefined,
+  at: Date,
+): store.IncidentRow {
+  const said = saidOf(joined)
+  if (before === undefined)
+    return {
+      ...said,
+      ...nobody,
+      id: randomUUID(),
+      since: joined.root.since,
+      begins: [at],
+      ended_at: null,
+      merged_into: null,
+      note: null,
+    }
+  if (before.ended_at === null) return { ...before, ...said }
+  // Its end was told, so whoever had it may not look at it any more.
+  const isOver = endTold(before.ended_at, before.begins).getTime() <= at.getTime()
+  const recent = before.begins.filter((one) => at.getTime() - one.getTime() < againMs)
+  return {
+    ...before,
+    ...said,
+    ...(isOver && nobody),
+    since: joined.root.since,
+    begins: [...recent, at],
+    ended_at: null,
+    merged_into: null,
+  }
+}
+
+const sayDifferent = (one: store.IncidentRow, before: store.IncidentRow): boolean =>
+  Object.entries(one).some(
+    ([column, value]) => !isDeepStrictEqual(value, before[column as keyof store.IncidentRow]),
+  )
+
+export const keeping = ({ tell }: Pick<Platform, 'tell'>): IncidentKeeping => ({
+  async keep(tx: Tx, open: readonly OpenPart[], ended: readonly EndedPart[], at: Date) {
+    const known = await store.lockRecent(tx, new Date(at.getTime() - againMs))
+    const { joined, over } = await joining(open, ended, known)
+    const slice = slices()
+    const byId = new Map(known.map((row) => [row.id, row]))
+    const put: store.IncidentRow[] = []
+    const isNew = new Set<string>()
+    const idOf = new Map<Joined, string>()
+    const incidents = new Map<string, string>()
+    for (const one of joined) {
+      if (slice.isOver()) await slice.next()
+      const before = one.incidentId === null ? undefined : byId.get(one.incidentId)
+      const row = wanted(one, before, at)
+      idOf.set(one, row.id)
+      for (const { id } of one.parts) incidents.set(id, row.id)
+      if (before === undefined) isNew.add(row.id)
+      if (before === undefined || sayDifferent(row, before)) put.push(row)
+    }
+    const ending = over.map(({ id, into }) => ({
+      id,
+      into: into === null ? null : idOf.get(into)!,
+    }))
+    // What is merged names an incident that must be there, and its key may be that of another now.
+    if (ending.length > 0)
+      await store.end(
+        tx,
+        ending.map(({ id }) => ({ id, into: null })),
+        at,
+      )
+    await store.put(tx, put)
+    const merged = ending.filter(({ into }) => into !== null)
+    if (merged.length > 0) await store.end(tx, merged, at)
+    await tell(tx, system, [
+      ...put.map(({ id, object_kind }) => ({
+        name: isNew.has(id) ? ('incident.created' as const) : ('incident.updated' as const),
+        object: { kind: 'incident' as const, id },
+        scope: findingObjects[object_kind].read,
+      })),
+      ...ending.map(({ id }) => ({
+        name: 'incident.updated' as const,
+        object: { kind: 'incident' as const, id },
+        scope: findingObjects[byId.get(id)!.object_kind].read,
+      })),
+    ])
+    return incidents
+  },
+})

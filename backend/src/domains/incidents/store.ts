@@ -1,0 +1,125 @@
+/** SQL for incidents. */
+import { type Selectable, sql } from 'kysely'
+import { effects, effectsInOrder } from '#contract/incidents/effects.ts'
+import { incidentList } from '#contract/incidents/incidents.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
+import type { Tables } from '../../db/tables.gen.ts'
+
+type On = Db | Tx
+export type IncidentRow = Selectable<Tables['incident']>
+
+const readers: SqlReaders<typeof incidentList.list> = {
+  sort: {
+    effect: sql`array_position(${effectsInOrder}::text[], effect)`,
+    since: sql`since`,
+    ended_at: sql`ended_at`,
+  },
+  filters: {
+    effect: (effect) => sql`effect = ${effect}`,
+    severity: (severity) =>
+      sql`effect = any(${effectsInOrder.filter((one) => effects[one].severity === severity)}::text[])`,
+    object: (id) => sql`${id}::uuid = any(object_ids)`,
+    cluster: (wanted) => sql`${wanted} = any(clusters)`,
+    datacenter: (wanted) => sql`${wanted} = any(datacenters)`,
+    ended: (ended) => (ended === 'true' ? sql`ended_at is not null` : sql`ended_at is null`),
+  },
+  search: containing('title', 'object_name', 'reason', 'note'),
+  tie: sql`since, id`,
+  nullsLast: true,
+}
+
+/** `objects`: the kinds of objects that the reader may see. What turned out to be part of another is left out. */
+export const page = (
+  db: Db,
+  query: Input<typeof incidentList>['query'],
+  objects: readonly IncidentRow['object_kind'][],
+) =>
+  readPage(
+    db
+      .selectFrom('incident')
+      .selectAll()
+      .where('object_kind', '=', sql<IncidentRow['object_kind']>`any(${objects}::text[])`)
+      .where('merged_into', 'is', null),
+    incidentList.list,
+    readers,
+    { ...query, ended: query.ended ?? 'false' },
+  )
+
+export const find = (on: On, id: string): Promise<IncidentRow | undefined> =>
+  on.selectFrom('incident').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** Every open incident, locked until the transaction ends, and those that ended after this time. */
+export const lockRecent = (tx: Tx, at: Date): Promise<IncidentRow[]> =>
+  tx
+    .selectFrom('incident')
+    .selectAll()
+    .where((e) => e.or([e('ended_at', 'is', null), e('ended_at', '>', at)]))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+
+/** Rows of one statement. */
+const batch = 200
+
+/** Adds incidents, or overwrites what is stored of them. */
+export async function put(tx: Tx, rows: readonly IncidentRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += batch)
+    await tx
+      .insertInto('incident')
+      .values(
+        rows.slice(from, from + batch).map((row) => ({
+          ...row,
+          objects: JSON.stringify(row.objects),
+          worst: row.worst === null ? null : JSON.stringify(row.worst),
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet((e) => ({
+          key: e.ref('excluded.key'),
+          title: e.ref('excluded.title'),
+          effect: e.ref('excluded.effect'),
+          kind: e.ref('excluded.kind'),
+          object_kind: e.ref('excluded.object_kind'),
+          object_id: e.ref('excluded.object_id'),
+          object_name: e.ref('excluded.object_name'),
+          cluster_id: e.ref('excluded.cluster_id'),
+          cluster_name: e.ref('excluded.cluster_name'),
+          datacenter_id: e.ref('excluded.datacenter_id'),
+          datacenter_code: e.ref('excluded.datacenter_code'),
+          operation_id: e.ref('excluded.operation_id'),
+          finding_id: e.ref('excluded.finding_id'),
+          reason: e.ref('excluded.reason'),
+          worst: e.ref('excluded.worst'),
+          objects: e.ref('excluded.objects'),
+          object_ids: e.ref('excluded.object_ids'),
+          clusters: e.ref('excluded.clusters'),
+          datacenters: e.ref('excluded.datacenters'),
+          parts: e.ref('excluded.parts'),
+          since: e.ref('excluded.since'),
+          begins: e.ref('excluded.begins'),
+          ended_at: e.ref('excluded.ended_at'),
+          merged_into: e.ref('excluded.merged_into'),
+          assigned_to: e.ref('excluded.assigned_to'),
+          assigned_name: e.ref('excluded.assigned_name'),
+          assigned_by: e.ref('excluded.assigned_by'),
+          assigned_at: e.ref('excluded.assigned_at'),
+        })),
+      )
+      .execute()
+}
+
+/** Ends open incidents, each with the one that it turned out to be part of. */
+export const end = (
+  tx: Tx,
+  all: readonly { readonly id: string; readonly into: string | null }[],
+  at: Date,
+) =>
+  sql`update incident i set ended_at = ${at}, merged_into = o.target
+    from unnest(${all.map(({ id }) => id)}::uuid[], ${all.map(({ into }) => into)}::uuid[]) as o (id, target)
+    where i.id = o.id`.execute(tx)
+
+/** Deletes incidents that ended before this time. */
+export const forget = (db: Db, before: Date) =>
+  db.deleteFrom('incident').where('ended_at', '<', before).execute()
