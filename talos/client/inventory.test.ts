@@ -305,6 +305,7 @@ describe('an inventory', () => {
       version: 'v1.13.9',
       hostname: 'talos-abc',
       systemDisk: '/dev/nvme0n1',
+      extensions: [],
       schematic: '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba',
     })
   })

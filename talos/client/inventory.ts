@@ -47,6 +47,8 @@ export async function readIdentity(
   }
 }
 
+/** Most names of extensions that are kept. */
+const mostExtensions = 128
 /** Most other names of a link that are kept. */
 const mostAltNames = 8
 
@@ -256,10 +258,16 @@ export async function readStatus(client: TalosClient, known?: MachineStatus) {
     extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata
       ?.version ?? '',
   )
+  // These tell of the image as a whole.
+  const named = extensions?.items
+    .map(({ spec }) => text(spec.metadata?.name ?? ''))
+    .filter((name) => name !== '' && !['schematic', 'modules.dep'].includes(name))
   return {
     ...machine,
     /** `v1.13.9` */
     version: text(version?.version ?? ''),
+    /** Names of the extensions of the running image, such as `iscsi-tools`; left out if unknown. */
+    ...(named && !extensions!.truncated && { extensions: named.slice(0, mostExtensions) }),
     /** Image Factory's id of the running image; undefined for Talos's own images. */
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),

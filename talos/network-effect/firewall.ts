@@ -17,8 +17,8 @@ type Answer = 'in' | 'out' | 'unsure'
  * In block mode a packet needs a rule that names its source. In accept mode each rule drops what it
  * doesn't name on its ports. `except` of any source is taken out of all of the rule's subnets.
  */
-function lets(
-  { firewall: { blocks, rules } }: Network,
+export function lets(
+  { firewall: { blocks, rules } }: Pick<Network, 'firewall'>,
   from: Source,
   port: number,
   protocol: 'tcp' | 'udp' = 'tcp',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { mergePatches } from '../config/merge.ts'
 import { inventoryFindings, inventoryRules } from './inventory.ts'
 import type { Inventory } from './known.ts'
+import { casesOfMachines, rightElsewhere } from './testing/cases-of-machines.ts'
 
 const disk = {
   size: 2 * 1024 ** 4,
@@ -105,6 +106,12 @@ interface Case {
   readonly of?: Inventory
 }
 const cases: Readonly<Record<string, Case>> = {
+  ...Object.fromEntries(
+    Object.entries(casesOfMachines).map(([id, { of, ...bodies }]) => [
+      id,
+      { ...bodies, of: { ...machine, ...of } },
+    ]),
+  ),
   'gateway-out-of-reach': {
     bad: [
       'machine: {network: {interfaces: [{interface: enp1s0f0, dhcp: true, routes: [{network: 10.9.0.0/16, gateway: 192.168.77.1}]}]}}',
@@ -414,6 +421,10 @@ describe('values that are not possible on a machine', () => {
     )
     expect(bad.every((body) => found(body)[0]!.layer === 'mine')).toBe(true)
     expect(good.flatMap(found)).toEqual([])
+  })
+
+  it.each(rightElsewhere)('finds nothing on a machine with $of', ({ of, bodies }) => {
+    expect(bodies.flatMap((body) => find(body, { ...machine, ...of }))).toEqual([])
   })
 
   it('finds nothing while the machine is unknown', () => {

@@ -11,6 +11,12 @@ import { findingOf, type RuntimeFinding } from './runtime-rules.ts'
 import { type Inventory, type InventoryRule, some } from './known.ts'
 import { chosenFrom, filtered } from './limits/subnets.ts'
 import { volumeLimitInventoryRules } from './limits/volumes.ts'
+import { tpmRules } from './machine/encryption.ts'
+import { imageRules } from './machine/images.ts'
+import { nameServerInventoryRules } from './machine/name-servers.ts'
+import { peerRules } from './machine/peers.ts'
+import { registrationRules } from './machine/registration.ts'
+import { resourceRules } from './machine/resources.ts'
 import { gatewayRules } from './mounts.ts'
 import { storageInventoryRules } from './system/storage.ts'
 import { volumeRules } from './volumes.ts'
@@ -172,6 +178,12 @@ export const inventoryRules: readonly InventoryRule[] = [
   ...volumeLimitInventoryRules,
   ...storageInventoryRules,
   ...gatewayRules,
+  ...resourceRules,
+  ...imageRules,
+  ...tpmRules,
+  ...registrationRules,
+  ...nameServerInventoryRules,
+  ...peerRules,
   {
     id: 'disk-that-is-not-there',
     source:
@@ -352,8 +364,9 @@ export const inventoryRules: readonly InventoryRule[] = [
 export function inventoryFindings(
   documents: readonly ConfigDocument[],
   inventory: Inventory,
+  controlPlane: readonly ConfigDocument[] | null = null,
 ): RuntimeFinding[] {
-  const config = new Configuration(documents)
+  const config = new Configuration(documents, undefined, controlPlane)
   return inventoryRules.flatMap((rule) =>
     Array.from(rule.find(config, inventory), (hit) => findingOf(rule, hit)),
   )

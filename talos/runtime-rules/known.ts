@@ -26,6 +26,16 @@ export interface Inventory {
   readonly systemDisk: string | null
   /** Whether it is a member of a cluster, whose volumes have content; left out if unknown. */
   readonly isMember?: boolean
+  /** Bytes. Left out or null: unknown, as of the next one. */
+  readonly memory?: number | null
+  /** Threads of all processors. */
+  readonly threads?: number | null
+  /** Names of the extensions in its image, such as `iscsi-tools`; left out or null: unknown. */
+  readonly extensions?: readonly string[] | null
+  /** Whether it was booted with SecureBoot; left out or null: unknown. */
+  readonly secureBoot?: boolean | null
+  /** The other servers of its cluster; left out if it has none. */
+  readonly peers?: readonly { readonly name: string; readonly addresses: readonly string[] }[]
   /** Its own addresses without prefix; null if unknown. */
   readonly addresses: readonly string[] | null
   /** Its gateways; left out if unknown. */

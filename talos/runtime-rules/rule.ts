@@ -45,9 +45,18 @@ export class Configuration {
   readonly isWorker: boolean
   /** `1.36.3`, of the cluster; undefined if unknown. */
   readonly kubernetesVersion: string | undefined
+  /**
+   * The configuration of a control plane of its cluster, which has what its workers don't: the
+   * network plugin, the service network, the size of a node's network. Null if it is unknown.
+   */
+  readonly cluster: Configuration | null
   private readonly others: readonly { readonly kind: string; readonly report: Report }[]
 
-  constructor(documents: readonly ConfigDocument[], kubernetesVersion?: string) {
+  constructor(
+    documents: readonly ConfigDocument[],
+    kubernetesVersion?: string,
+    controlPlane: readonly ConfigDocument[] | null = null,
+  ) {
     this.kubernetesVersion = kubernetesVersion
     const reports = documents.map(({ shape, root }) => ({
       kind: shape.kind,
@@ -64,6 +73,11 @@ export class Configuration {
     this.mainAlone = new Report(main)
     this.isWorker = this.main.text('machine', 'type') === 'worker'
     this.others = reports.filter(({ kind }) => kind !== '')
+    this.cluster = !this.isWorker
+      ? this
+      : controlPlane === null
+        ? null
+        : new Configuration(controlPlane, kubernetesVersion)
   }
 
   /** Whether Talos installs Flannel, which has a document of its own since 1.14. */

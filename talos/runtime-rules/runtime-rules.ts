@@ -40,6 +40,7 @@ import { podResourceRules } from './limits/resources.ts'
 import { subnetRules } from './limits/subnets.ts'
 import { volumeLimitRules } from './limits/volumes.ts'
 import { linkRules } from './links.ts'
+import { nameServerRules } from './machine/name-servers.ts'
 import { mountRules } from './mounts.ts'
 import { nameRules } from './names.ts'
 import { registryRules } from './registries.ts'
@@ -58,6 +59,7 @@ import { unfilledRules } from './system/unfilled.ts'
 export const runtimeRules: readonly RuntimeRule[] = [
   ...fileRules,
   ...nameRules,
+  ...nameServerRules,
   ...linkRules,
   ...sysctlRules,
   ...serviceRules,
@@ -138,14 +140,16 @@ export interface RuntimeVersions {
   readonly talosVersion: string
   /** `1.36.3`, of the cluster; a worker's configuration has no API server. */
   readonly kubernetesVersion?: string | undefined
+  /** Of a worker: the documents of a control plane of its cluster; null if unknown. */
+  readonly controlPlane?: readonly ConfigDocument[] | null | undefined
 }
 
 /** All findings in the documents of a merged configuration (`mergePatches`). */
 export function runtimeFindings(
   documents: readonly ConfigDocument[],
-  { talosVersion, kubernetesVersion }: RuntimeVersions,
+  { talosVersion, kubernetesVersion, controlPlane }: RuntimeVersions,
 ): RuntimeFinding[] {
-  const config = new Configuration(documents, kubernetesVersion)
+  const config = new Configuration(documents, kubernetesVersion, controlPlane)
   const minor = talosVersion.replace(/^v/, '').split('.').slice(0, 2).join('.') as Minor
   return runtimeRules
     .filter(({ minors }) => minors === undefined || minors.includes(minor))

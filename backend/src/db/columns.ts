@@ -54,6 +54,8 @@ export interface Hardware extends Omit<Resources, 'node_addresses'> {
   readonly addresses: readonly string[]
   readonly links: readonly HardwareLink[]
   readonly routes: readonly HardwareRoute[]
+  /** Names of the extensions of the image that was running; left out if they are unknown. */
+  readonly extensions?: readonly string[]
 }
 
 /** The image that the servers of a new cluster get. A field that is left out stays as it is. */

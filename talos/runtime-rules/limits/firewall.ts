@@ -18,6 +18,29 @@ const opens = (rule: Report, port: number): boolean =>
 const blocking = (config: Configuration): Report | undefined =>
   config.of('NetworkDefaultActionConfig').find((document) => document.text('ingress') === 'block')
 
+/**
+ * The port of the network that carries packets of pods between servers; null if there is none, or
+ * if it isn't known. Control planes decide it for workers (flannel `Documentation/backends.md`,
+ * `pkg/backend`).
+ */
+export function podTunnel({ cluster }: Configuration): { name: string; port: number } | null {
+  if (cluster === null || !cluster.hasFlannel) return null
+  const document = cluster.of('KubeFlannelCNIConfig')[0]
+  const type = (document?.text('backendType') || 'vxlan').toLowerCase()
+  const given = document?.number('backendPort') || undefined
+  switch (type) {
+    case 'vxlan':
+      // Talos's own manifest has 4789; the document without a port leaves Flannel's own.
+      return { name: 'VXLAN of Flannel', port: document === undefined ? 4789 : (given ?? 8472) }
+    case 'wireguard':
+      return { name: 'WireGuard of Flannel', port: given ?? 51_820 }
+    case 'udp':
+      return { name: 'UDP of Flannel', port: given ?? 8285 }
+    default:
+      return null
+  }
+}
+
 /** Ports that Linux takes for connections of its own (`net.ipv4.ip_local_port_range`). */
 const own = { first: 32_768, last: 60_999 }
 /** So many of these ports are more than a few services have. */
@@ -44,22 +67,18 @@ export const firewallRules: readonly RuntimeRule[] = [
       if (action === undefined) return
       const rules = config.of('NetworkRuleConfig')
       const isOpened = (port: number): boolean => rules.some((rule) => opens(rule, port))
-      const flannel = config.of('KubeFlannelCNIConfig')[0]
-      // A worker doesn't know the network plugin, and other backends have other ports, or none.
-      const hasVxlan =
-        config.hasFlannel &&
-        !config.isWorker &&
-        (flannel?.text('backendType') ?? 'vxlan') === 'vxlan'
-      // Flannel's own port, if the document names none (Documentation/backends.md).
-      const vxlan = flannel === undefined ? 4789 : flannel.number('backendPort') || 8472
       const hit = (sentence: string): Hit => ({ document: action, path: ['ingress'], sentence })
-      if (hasKubeSpan(config) && !isOpened(kubeSpan))
+      if (hasKubeSpan(config)) {
+        if (!isOpened(kubeSpan))
+          yield hit(
+            `No firewall rule opens UDP ${kubeSpan}, so only servers that this one calls first reach it by KubeSpan`,
+          )
+        return
+      }
+      const tunnel = podTunnel(config)
+      if (tunnel !== null && !isOpened(tunnel.port))
         yield hit(
-          `No firewall rule opens UDP ${kubeSpan}, so only servers that this one calls first reach it by KubeSpan`,
-        )
-      else if (!hasKubeSpan(config) && hasVxlan && !isOpened(vxlan))
-        yield hit(
-          `No firewall rule opens UDP ${vxlan} (VXLAN of Flannel), so pods of different servers don’t reach each other`,
+          `No firewall rule opens UDP ${tunnel.port} (${tunnel.name}), so pods of different servers don’t reach each other`,
         )
     },
   },

@@ -80,6 +80,10 @@ function valuesOf(main: Report, field: string, argument: string, sign: '=' | '<'
 export const reserved = (main: Report, what: 'system' | 'kube'): Value[] =>
   valuesOf(main, `${what}Reserved`, `${what}-reserved`, '=')
 
+/** The hard thresholds of evictions that the configuration names. */
+export const hardEvictions = (main: Report): Value[] =>
+  valuesOf(main, 'evictionHard', 'eviction-hard', '<')
+
 /** What is wrong with a threshold of an eviction, or null. */
 function thresholdProblem({ key, text }: Value): string | null {
   if (!signals.includes(key)) return `there is no signal ${quoted(key)} (${signals.join(', ')})`
@@ -266,7 +270,7 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     level: 'refuse',
     *find({ main }) {
       const soft = valuesOf(main, 'evictionSoft', 'eviction-soft', '<')
-      for (const one of [...valuesOf(main, 'evictionHard', 'eviction-hard', '<'), ...soft]) {
+      for (const one of [...hardEvictions(main), ...soft]) {
         const problem = thresholdProblem(one)
         if (problem !== null)
           yield {
@@ -356,14 +360,19 @@ export const kubeletLimitRules: readonly RuntimeRule[] = [
     source:
       'Kubernetes pkg/controller/nodeipam: a node gets a network of node-cidr-mask-size, /24 by default; CNI plugins ipam/host-local leaves out its first, its last and the gateway',
     level: 'warn',
-    *find(whole) {
-      const { main, isWorker } = whole
-      const network = ['cluster', 'network'] as const
-      // A worker knows neither the network plugin nor the size of its network.
-      if (isWorker || !whole.hasFlannel) return
-      if (main.texts(...network, 'podSubnets').some(({ text }) => text.includes(':'))) return
+    *find({ main, cluster }) {
+      // A worker alone knows neither the network plugin nor the size of its network.
+      if (cluster === null || !cluster.hasFlannel) return
+      if (
+        cluster.main
+          .texts('cluster', 'network', 'podSubnets')
+          .some(({ text }) => text.includes(':'))
+      )
+        return
       const given = ['node-cidr-mask-size', 'node-cidr-mask-size-ipv4']
-        .map((name) => Number(lastOf(main, ['cluster', 'controllerManager', 'extraArgs', name])))
+        .map((name) =>
+          Number(lastOf(cluster.main, ['cluster', 'controllerManager', 'extraArgs', name])),
+        )
         .find((size) => size > 0 && size <= 32)
       const size = given ?? 24
       const most = 2 ** (32 - size) - 3

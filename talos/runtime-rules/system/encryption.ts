@@ -31,6 +31,12 @@ function* keysOf(config: Configuration) {
     for (const key of document.items(...path, 'keys')) yield { document, volume, path: key.path }
 }
 
+/** The keys of each encrypted volume, as paths. */
+export function* keysByVolume(config: Configuration) {
+  for (const { document, path, volume } of sectionsOf(config))
+    yield { document, volume, keys: document.items(...path, 'keys').map((key) => key.path) }
+}
+
 const ciphers = [
   'aes-xts-plain64',
   'xchacha12,aes-adiantum-plain64',

@@ -227,6 +227,17 @@ export const casesOfValues: Cases = {
     ],
     good: ['machine: {network: {nameservers: [10.0.0.1]}, time: {servers: [10.0.0.1]}}'],
   },
+  'name-server-in-cluster': {
+    bad: [
+      'machine: {network: {nameservers: [169.254.116.108]}}',
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 10.96.0.10}]',
+      'machine: {network: {nameservers: [10.244.3.7]}}',
+    ],
+    good: [
+      'machine: {network: {nameservers: [1.1.1.1, 10.0.0.53]}}',
+      'cluster: {network: {serviceSubnets: [10.50.0.0/16]}}\nmachine: {network: {nameservers: [10.96.0.10]}}',
+    ],
+  },
   'registry-certificate': {
     bad: ['aGVsbG8=', 'AAAA', 'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t'].map(
       (ca) => `machine: {registries: {config: {a.example.org: {tls: {ca: ${ca}}}}}}`,

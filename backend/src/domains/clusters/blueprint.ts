@@ -157,7 +157,11 @@ export async function blueprint(
 }
 
 /** Settings of a cluster that may be only previewed, and the servers that join it. */
-export type Joining = Omit<Planned, 'name' | 'controlPlaneAddresses'> & Pick<Resolved, 'servers'>
+export type Joining = Omit<Planned, 'name' | 'controlPlaneAddresses'> &
+  Pick<Resolved, 'servers'> & {
+    /** Of a cluster that exists. */
+    readonly id?: string
+  }
 
 /** The blueprint of a server that may join a cluster. */
 export function previewBlueprint(

@@ -275,12 +275,14 @@ export interface Composing {
   /**
    * Like `compose`, for a server that may join: also what its layers say that can't work when
    * running (`refused`) or may not work (in `warnings`). @throws Problem `invalid`
+   * @param controlPlane for a worker: the configuration of a control plane of its cluster
    */
   readonly judge: (
     on: Db | Tx,
     nodeId: string,
     blueprint: Blueprint,
     set: LayerSet,
+    controlPlane?: string,
   ) => Promise<Rendered & { readonly refused: readonly string[] }>
   /**
    * Like `judge`, for a member whose blueprint is to change; of the findings, those that the change
@@ -291,6 +293,8 @@ export interface Composing {
     nodeId: string,
     change: (now: Blueprint) => Blueprint,
   ) => Promise<{ readonly refused: readonly string[]; readonly warnings: readonly string[] }>
+  /** The newest configuration of a control plane of the cluster, with plaintext secrets. */
+  readonly controlPlaneOf: (on: Db | Tx, clusterId: string) => Promise<string | undefined>
   /** Renders and stores a server's configuration if it has none yet. */
   readonly renderFirst: (tx: Tx, clusterId: string, nodeId: string) => Promise<void>
   /** Renders again and stores the next generation; null if the server has none yet. */

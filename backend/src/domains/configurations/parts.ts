@@ -10,6 +10,7 @@ export interface ConfigurationParts extends Platform {
     Servers,
     | 'forPlan'
     | 'takenBy'
+    | 'peersOf'
     | 'connection'
     | 'locked'
     | 'noteDrift'

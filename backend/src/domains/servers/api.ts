@@ -374,6 +374,11 @@ export interface Servers extends Membership, Notes, Registering, Placements {
     on: On,
     server: Pick<ServerFacts, 'id' | 'datacenter_id' | 'cluster'>,
   ) => Promise<{ readonly address: string; readonly by: string }[]>
+  /** The other servers of the server's cluster, with all their addresses without prefix. */
+  readonly peersOf: (
+    on: On,
+    server: Pick<ServerFacts, 'id' | 'cluster'>,
+  ) => Promise<{ readonly name: string; readonly addresses: readonly string[] }[]>
   /** All known addresses of servers. */
   readonly addresses: () => Promise<ServerAddress[]>
   readonly summary: () => Promise<ServersSummary>

@@ -138,6 +138,15 @@ export function membership({ db, clock, record, tell, fleet, onRemoved }: FacePa
       )
     },
 
+    async peersOf(on, server) {
+      if (server.cluster === null) return []
+      const others = await store.addressesOfPeers(on, server.cluster.id, server.id)
+      return others.map(({ name, address, reported }) => ({
+        name,
+        addresses: [...new Set([address, ...reported.map((one) => one.split('/', 1)[0]!)])],
+      }))
+    },
+
     eligibilityFor: eligibility,
 
     async reserve(tx, caller, input) {

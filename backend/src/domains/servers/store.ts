@@ -244,23 +244,29 @@ export const idsInDatacenter = async (on: Db | Tx, datacenterId: string): Promis
   return rows.map(({ id }) => id)
 }
 
+const reportedAddresses = sql<
+  string[]
+>`coalesce(jsonb_path_query_array(hardware, '$.links[*].addresses[*]'), '[]'::jsonb)`
+
 /** Addresses of the servers of a datacenter but one; `reported` with their prefix. */
 export const addressesBeside = (on: Db | Tx, datacenterId: string, id: string) =>
   on
     .selectFrom('server')
-    .select([
-      'name',
-      'address',
-      'cluster_id',
-      sql<
-        string[]
-      >`coalesce(jsonb_path_query_array(hardware, '$.links[*].addresses[*]'), '[]'::jsonb)`.as(
-        'reported',
-      ),
-    ])
+    .select(['name', 'address', 'cluster_id', reportedAddresses.as('reported')])
     .where('datacenter_id', '=', datacenterId)
     .where('status', '!=', 'deleted')
     .where('id', '!=', id)
+    .execute()
+
+/** Addresses of the servers of a cluster but one; `reported` with their prefix. */
+export const addressesOfPeers = (on: Db | Tx, clusterId: string, id: string) =>
+  on
+    .selectFrom('server')
+    .select(['name', 'address', reportedAddresses.as('reported')])
+    .where('cluster_id', '=', clusterId)
+    .where('status', '!=', 'deleted')
+    .where('id', '!=', id)
+    .orderBy('name')
     .execute()
 
 /** Servers with these UUIDs or names. */

@@ -35,12 +35,48 @@ export async function patchFindings(
   )
 }
 
-/** A server's configuration with plaintext secrets; empty if its layers can't be merged. */
+type Composers = Pick<ClusterParts, 'config' | 'patches' | 'configurations' | 'secrets'>
+
+const setOf = (patch: ClusterServer['patch']) => ({
+  patches: patch === undefined ? [] : [patch],
+  remove: [],
+})
+
+/**
+ * The configuration of a control plane, which decides what workers don't say; undefined if it can't
+ * be composed. Of a new cluster it is one that joins.
+ */
+export async function decidedBy(
+  parts: Composers,
+  on: Db | Tx,
+  { name, resolved, servers }: Asked,
+): Promise<string | undefined> {
+  if (!resolved.servers.some(({ role }) => role === 'worker')) return undefined
+  const first = resolved.servers.find(({ role }) => role === 'control_plane')
+  if (resolved.id !== undefined) return parts.configurations.controlPlaneOf(on, resolved.id)
+  if (first === undefined) return undefined
+  const patch = servers.find(({ node_id }) => node_id === first.node_id)?.patch
+  const secrets = await parts.secrets.forPreview()
+  const blueprint = previewBlueprint(parts.config, name, resolved, first, secrets)
+  try {
+    const { configurations } = parts
+    return (await configurations.compose(on, first.node_id, blueprint, setOf(patch))).yaml
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return undefined
+  }
+}
+
+/**
+ * A server's configuration with plaintext secrets; empty if its layers can't be merged.
+ * @param controlPlane the answer of `decidedBy`
+ */
 export async function judgedConfig(
-  parts: Pick<ClusterParts, 'config' | 'patches' | 'configurations' | 'secrets'>,
+  parts: Composers,
   on: Db | Tx,
   { name, resolved, servers }: Asked,
   server: ChosenServer,
+  controlPlane: string | undefined,
 ): Promise<{ yaml: string; warnings: readonly string[]; findings: Finding[] }> {
   const at = servers.findIndex((s) => s.node_id === server.node_id)
   const patch = servers[at]?.patch
@@ -53,8 +89,13 @@ export async function judgedConfig(
   try {
     const secrets = await parts.secrets.forPreview()
     const blueprint = previewBlueprint(parts.config, name, resolved, server, secrets)
-    const set = { patches: patch === undefined ? [] : [patch], remove: [] }
-    const judged = await parts.configurations.judge(on, server.node_id, blueprint, set)
+    const judged = await parts.configurations.judge(
+      on,
+      server.node_id,
+      blueprint,
+      setOf(patch),
+      server.role === 'worker' ? controlPlane : undefined,
+    )
     return { yaml: judged.yaml, warnings: judged.warnings, findings: judged.refused.map(finding) }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -67,7 +108,7 @@ export async function judgedConfig(
  * without patches get what Steelyard generates, which needs no check.
  */
 export async function judgePatches(
-  parts: Pick<ClusterParts, 'config' | 'patches' | 'configurations' | 'secrets'>,
+  parts: Composers,
   on: Db | Tx,
   asked: Asked,
 ): Promise<{ findings: Finding[]; warnings: string[] }> {
@@ -78,9 +119,12 @@ export async function judgePatches(
     const at = asked.servers.findIndex((s) => s.node_id === node_id)
     return !isBad(at) && (candidate.has_user_patch || asked.servers[at]?.patch !== undefined)
   })
+  const controlPlane = patched.some(({ role }) => role === 'worker')
+    ? await decidedBy(parts, on, asked)
+    : undefined
   // One after another, because each waits in the queue of the reader.
   for (const server of patched) {
-    const judged = await judgedConfig(parts, on, asked, server)
+    const judged = await judgedConfig(parts, on, asked, server, controlPlane)
     findings.push(...judged.findings)
     warnings.push(...judged.warnings.map((warning) => `${server.name}: ${warning}`))
   }

@@ -17,7 +17,7 @@ import type { Caller } from '../../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { judge } from './check.ts'
 import { clustersSharing } from './check-endpoint.ts'
-import { judgedConfig, judgePatches, patchFindings } from './configurations.ts'
+import { decidedBy, judgedConfig, judgePatches, patchFindings } from './configurations.ts'
 import {
   demandSameImages,
   imagesOf,
@@ -257,13 +257,10 @@ export async function previewCluster(
   const lost = canLose(losses, asked.confirmed_loss)
   const servers: NonNullable<Answer<typeof clusterPreview>>['servers'] = []
   const wrong = await patchFindings(parts, asked.servers)
+  const whole = resolved && { name: asked.name, resolved, servers: asked.servers }
+  const controlPlane = whole ? await decidedBy(parts, parts.db, whole) : undefined
   for (const server of resolved?.servers ?? []) {
-    const configuration = await judgedConfig(
-      parts,
-      parts.db,
-      { name: asked.name, resolved: resolved!, servers: asked.servers },
-      server,
-    )
+    const configuration = await judgedConfig(parts, parts.db, whole!, server, controlPlane)
     // The problems of a patch's body are found by both.
     if (wrong.length === 0) findings.push(...configuration.findings)
     servers.push({

@@ -22,7 +22,7 @@ import type {
 import type { ConfigurationStore } from '../store.ts'
 import { freeBase, type RenderContext } from './layers.ts'
 import { gate } from './gate.ts'
-import type { TakenBy } from './inventory.ts'
+import type { Others } from './inventory.ts'
 import { demandValid, knownOf, layersOf } from './render.ts'
 
 /** What the layers of a server are merged onto. */
@@ -33,11 +33,11 @@ export interface Base {
 }
 
 export interface ComposingParts extends Pick<Platform, 'config' | 'db' | 'read'> {
-  readonly servers: TakenBy & {
+  readonly servers: Others & {
     forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
   }
   readonly layers: LayerStore
-  readonly clusters: Pick<ClusterSide, 'blueprint'>
+  readonly clusters: Pick<ClusterSide, 'blueprint' | 'joined'>
 }
 
 export type ComposingCore = ReturnType<typeof composing>
@@ -102,6 +102,23 @@ export function composing(
     return { yaml: await whileRotating(on, clusterId, nodeId, blueprint, yaml), context }
   }
 
+  /** The newest configuration of a control plane of the cluster; undefined if there is none. */
+  const controlPlaneOf = async (on: Db | Tx, clusterId: string): Promise<string | undefined> => {
+    for (const { node_id, controlPlane } of await clusters.joined(clusterId)) {
+      const newest = controlPlane ? await kept.newest(on, clusterId, node_id) : null
+      if (newest !== null) return newest.yaml
+    }
+    return undefined
+  }
+  /** With what the control planes of a worker's cluster decide. */
+  const besideControlPlane = async (on: Db | Tx, clusterId: string, from: Base): Promise<Base> =>
+    from.context.role === 'control_plane'
+      ? from
+      : {
+          ...from,
+          context: { ...from.context, controlPlane: await controlPlaneOf(on, clusterId) },
+        }
+
   const render = async (on: Db | Tx, nodeId: string, { yaml, context }: Base, set?: LayerSet) => {
     const server = await factsOf(on, nodeId)
     const { stored, more } =
@@ -146,9 +163,10 @@ export function composing(
     return { yaml }
   }
 
-  const judge: Composing['judge'] = async (on, nodeId, blueprint, set) => {
+  const judge: Composing['judge'] = async (on, nodeId, blueprint, set, controlPlane) => {
     const server = await factsOf(on, nodeId)
-    const { yaml: base, context } = await generatedFrom(on, blueprint)
+    const { yaml: base, ...made } = await generatedFrom(on, blueprint)
+    const context = { ...made.context, controlPlane }
     const { stored, more } = await layers.after(on, nodeId, set)
     const { refused, cautions, ...rendered } = await hold(ours, on, server, {
       base,
@@ -174,7 +192,11 @@ export function composing(
     const newest = await kept.newest(db, clusterId, nodeId)
     if (!now || !newest) return { refused: [], warnings: [] }
     const server = await factsOf(db, nodeId)
-    const { yaml: base, context } = await onto(db, clusterId, nodeId, change(now))
+    const { yaml: base, context } = await besideControlPlane(
+      db,
+      clusterId,
+      await onto(db, clusterId, nodeId, change(now)),
+    )
     try {
       const { refused, cautions } = await hold(ours, db, server, {
         base,
@@ -207,8 +229,9 @@ export function composing(
     active: string,
   ): Promise<string[]> => {
     const server = await factsOf(db, nodeId)
-    const from = await generated(db, clusterId, nodeId)
-    if (!from) return []
+    const made = await generated(db, clusterId, nodeId)
+    if (!made) return []
+    const from = await besideControlPlane(db, clusterId, made)
     const { refused } = await hold(ours, db, server, {
       base: from.yaml,
       context: from.context,
@@ -221,6 +244,7 @@ export function composing(
 
   const face: Composing = {
     judge,
+    controlPlaneOf,
     judgeAfter,
     compose: async (on, nodeId, blueprint, set) =>
       render(on, nodeId, await generatedFrom(on, blueprint), set),
@@ -254,7 +278,7 @@ export function composing(
      */
     baseOf: async (server: ServerFacts): Promise<Base & { isReal: boolean }> => {
       const made = server.cluster && (await generated(db, server.cluster.id, server.id))
-      if (made) return { ...made, isReal: true }
+      if (made) return { ...(await besideControlPlane(db, server.cluster.id, made)), isReal: true }
       const { yaml, context } = freeBase(server, new URL(config.imageFactoryUrl).host)
       return { ...(await baseFrom(db, yaml, context)), isReal: false }
     },

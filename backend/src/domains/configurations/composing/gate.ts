@@ -10,7 +10,7 @@ import type { For } from '../../../reading/asker.ts'
 import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
 import type { Rendered } from '../api.ts'
-import { inventoryFor, type TakenBy } from './inventory.ts'
+import { inventoryFor, type Others } from './inventory.ts'
 import type { Layer, RenderContext } from './layers.ts'
 import { cautionsOf, demandValid, knownOf, refusedOf, type Versions } from './render.ts'
 
@@ -38,7 +38,7 @@ export interface Held extends Rendered {
 
 /** @throws Problem `invalid` from `hold`, if Talos would refuse the configuration */
 export const gate =
-  ({ read, servers }: Pick<Platform, 'read'> & { readonly servers: TakenBy }) =>
+  ({ read, servers }: Pick<Platform, 'read'> & { readonly servers: Others }) =>
   async (
     who: For,
     on: Db | Tx,

@@ -47,6 +47,11 @@ export type RenderContext = Pick<
   readonly controlPlaneBase?: string | undefined
   /** Of the cluster: `1.36.3`; unknown for a server without one. */
   readonly kubernetesVersion?: string | undefined
+  /**
+   * Of a worker: the configuration of a control plane of its cluster, which decides what workers
+   * don't say; unknown for a server without a cluster.
+   */
+  readonly controlPlane?: string | undefined
 }
 
 export interface Layer {

@@ -181,18 +181,20 @@ function whereBegun(
 
 type Known = Pick<
   RenderContext,
-  'talosVersion' | 'kubernetesVersion' | 'controlPlaneBase' | 'isMoved'
+  'talosVersion' | 'kubernetesVersion' | 'controlPlaneBase' | 'controlPlane' | 'isMoved'
 >
 /** The part of a context on which a merge depends. */
 export const knownOf = ({
   talosVersion,
   kubernetesVersion,
   controlPlaneBase,
+  controlPlane,
   isMoved,
 }: Known): Known => ({
   talosVersion,
   kubernetesVersion,
   controlPlaneBase,
+  controlPlane,
   isMoved,
 })
 
@@ -261,12 +263,28 @@ const findingsOf = (
     : []),
 ]
 
+/** The last configuration of a control plane: all workers of its cluster are judged by the same. */
+let above: { readonly yaml: string; readonly documents: Merged['documents'] | null } | undefined
+
+/** The documents of a stored configuration; null if only a newer Talos reads it. */
+function documentsOf(yaml: string): Merged['documents'] | null {
+  if (above?.yaml === yaml) return above.documents
+  try {
+    above = { yaml, documents: merge(yaml, [], { talosVersion: minors.at(-1)!.version }).documents }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    above = { yaml, documents: null }
+  }
+  return above.documents
+}
+
 function composeOn(
   base: string,
   layers: readonly Layer[],
-  { talosVersion, kubernetesVersion, isMoved }: Known,
+  { talosVersion, kubernetesVersion, controlPlane, isMoved }: Known,
   inventory: Inventory | null,
 ): Judged {
+  const decided = controlPlane === undefined ? null : documentsOf(controlPlane)
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
     const { yaml, sources, judged, documents } = (isMoved ? mergeMoved : merge)(base, filled, {
@@ -283,8 +301,12 @@ function composeOn(
         errors.length > 0
           ? []
           : [
-              ...runtimeFindings(documents, { talosVersion, kubernetesVersion }),
-              ...(inventory === null ? [] : inventoryFindings(documents, inventory)),
+              ...runtimeFindings(documents, {
+                talosVersion,
+                kubernetesVersion,
+                controlPlane: decided,
+              }),
+              ...(inventory === null ? [] : inventoryFindings(documents, inventory, decided)),
             ],
       onlyOnControlPlanes: [],
       errors: errors.map((e) => {

@@ -55,7 +55,7 @@ const linkLocal = /^fe[89ab][\da-f]:/i
  * The stored form of Talos's inventory, whose values `talos/client/inventory.ts` has bounded and
  * cleaned: without unknown values and in a fixed order, so that equal hardware is equal text.
  */
-function hardwareOf(inventory: Inventory): Hardware {
+function hardwareOf(inventory: Inventory, extensions: readonly string[] | undefined): Hardware {
   const byName = <T extends { id: string }>(parts: readonly T[]): T[] =>
     parts.map((p) => known(p)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const interfaces = byName(inventory.interfaces)
@@ -80,6 +80,7 @@ function hardwareOf(inventory: Inventory): Hardware {
       ...portOf(inventory.ports.get(name)),
     })),
     routes: inventory.routes,
+    ...(extensions && { extensions: [...extensions].toSorted() }),
   }
 }
 
@@ -148,7 +149,7 @@ const answeringColumns = ({ stage, unmet }: MachineStatus) =>
 /** A reading with the hardware as the text of its column. */
 export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({
   status,
-  hardware: JSON.stringify(hardwareOf(inventory)),
+  hardware: JSON.stringify(hardwareOf(inventory, status.extensions)),
   secureBoot,
 })
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
