@@ -13,6 +13,7 @@ import * as ccs from './marketplace/ccs.ts'
 import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
+import * as pastCluster from './clusters/past-cluster.ts'
 import * as clusterGroups from './clusters/groups.ts'
 import * as clusterUpdates from './clusters/update.ts'
 import * as listExports from './csv/list-exports.ts'
@@ -24,6 +25,7 @@ import * as findings from './findings/findings.ts'
 import * as extensions from './clusters/extensions.ts'
 import * as incidents from './incidents/incidents.ts'
 import * as history from './history/history.ts'
+import * as past from './history/past.ts'
 import * as clusterFiles from './clusters/files.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
@@ -51,6 +53,7 @@ import * as racks from './racks/racks.ts'
 import * as sharedPatches from './shared-patches/shared-patches.ts'
 import * as restoration from './restoration.ts'
 import * as bulk from './servers/bulk.ts'
+import * as pastServer from './servers/past-server.ts'
 import * as server from './servers/server.ts'
 import * as serverGroups from './servers/groups.ts'
 import * as servers from './servers/servers.ts'
@@ -122,6 +125,7 @@ const nouns: readonly object[] = [
   invitations,
   datacenters,
   servers,
+  pastServer,
   servers.serverCommands,
   listExports,
   serverGroups,
@@ -131,6 +135,7 @@ const nouns: readonly object[] = [
   patches,
   drift,
   clusters,
+  pastCluster,
   clusterGroups,
   clusterUpdates,
   clusterFiles,
@@ -178,7 +183,7 @@ export const variantsOf = ({ name }: Operation): readonly Operation[] =>
 /** The words of all nouns for the API documentation. No two describe the same. */
 export const allWords: readonly Words[] = [
   common,
-  ...[...nouns, existing, labels, money, server, subnet, windows].flatMap((noun) =>
+  ...[...nouns, existing, labels, money, past, server, subnet, windows].flatMap((noun) =>
     'words' in noun ? [noun.words as Words] : [],
   ),
 ]

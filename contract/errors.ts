@@ -139,6 +139,10 @@ export const errors = {
     status: 422,
     means: 'The body violates its schema or a rule; `fields` lists the problems.',
   },
+  before_history: {
+    status: 422,
+    means: 'The history does not reach back to the time in `at`; the sentence says when it begins.',
+  },
   idempotency_mismatch: { status: 422, means: 'The Idempotency-Key was used with another body.' },
   factory_refused: { status: 422, means: 'The image factory refused the request.' },
   store_refused: {

@@ -104,6 +104,12 @@ export function canRunKubernetes(
 export const supportEnded = ({ ends, ended }: Support): string | null =>
   ended && ends !== null ? `out of support since ${ends}` : ended ? 'out of support' : null
 
+/** Sort key of a version: v1.9.0 comes before v1.13.0. */
+export const versionKey = (version: string | null): number | null =>
+  version === null
+    ? null
+    : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
+
 /** Words for the API documentation. */
 export const words: Words = {
   fields: {

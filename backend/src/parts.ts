@@ -135,6 +135,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const measurements = makeMeasurements(platform)
   const clusterParts: ClusterParts = {
     ...platform,
+    history,
     secrets: clusters.secrets,
     measurements,
     operations,
@@ -160,6 +161,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const changes = changeCalls(clusterParts)
   const calls = serverCalls({
     ...platform,
+    history,
     measurements,
     fleet,
     onRemoved,

@@ -24,11 +24,14 @@ const isSchema = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && '_zod' in value
 
 /**
- * Where a call's property `list` is declared: as the first argument of a helper function, or as a
- * property. Undefined if neither is found.
+ * Where a call's property `list` is declared: as the first argument of a helper function, also
+ * within another one, or as a property. Undefined if neither is found.
  */
 function listOf(init: ESTree.Expression): { start: number; end: number } | undefined {
-  if (init.type === 'CallExpression') return init.arguments[0]
+  if (init.type === 'CallExpression') {
+    const [first] = init.arguments
+    return first?.type === 'CallExpression' ? listOf(first) : first
+  }
   const properties = init.type === 'ObjectExpression' ? init.properties : []
   return properties.flatMap((one) =>
     one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'list'

@@ -16,6 +16,7 @@ import { FirstSettings } from './first-settings.ts'
 import { ConfirmedDisks, devicePath } from '../disks/disks.ts'
 import { ConfirmedLoss, ServerLoss } from '../servers/losses.ts'
 import { MaintenanceWindow } from './changes/window.ts'
+import { withPast } from '../history/past.ts'
 import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { nameOf } from '../names.ts'
 import { list } from '../list.ts'
@@ -47,10 +48,7 @@ export type ClusterRole = (typeof clusterRoles)[number]
 export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
 
-/**
- * Formats of a cluster's blockchain address (20 bytes) and of its offer id (32 bytes). The console
- * shows and copies no value in another format.
- */
+/** Formats of a cluster's blockchain address and of its offer id. The console shows no other. */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
@@ -311,8 +309,8 @@ const calls = callsOf(
   { read: 'clusters:read', write: 'clusters:write' },
   Cluster,
 )
-export const clusterList = calls.list(clusters, 'Clusters.')
-export const clusterGet = calls.get('One cluster.')
+export const clusterList = withPast(calls.list(clusters, 'Clusters.'))
+export const clusterGet = withPast(calls.get('One cluster.'))
 /** Why a server can't join a cluster. */
 const joiningErrors = [
   'server_taken',

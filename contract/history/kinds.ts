@@ -30,6 +30,16 @@ export interface ServerState {
   readonly identity: string
   readonly talos_version: string | null
   readonly schematic: string | null
+  readonly uuid: string | null
+  readonly serial: string | null
+  readonly maker: string | null
+  readonly model: string | null
+  /** Sums over its hardware; sizes in bytes. */
+  readonly capacity: {
+    readonly cores: number | null
+    readonly memory_bytes: number | null
+    readonly disk_bytes: number | null
+  } | null
   /** One text for each processor, memory module, disk and network card. */
   readonly hardware: readonly string[] | null
   /** Network cards that have a carrier. */
@@ -182,10 +192,14 @@ export const historyKinds = {
   server_identity: {
     of: 'server',
     title: 'Identity',
-    says: ({ identity }) =>
-      identity === 'changed'
+    says: (after, before) =>
+      after['identity'] === 'changed'
         ? 'Other hardware answered at its address'
-        : `Its identity is ${words(identity)}`,
+        : after['identity'] !== undefined
+          ? `Its identity is ${words(after['identity'])}`
+          : after['serial'] === undefined
+            ? moved('Its UUID', before['uuid'], after['uuid'])
+            : moved('Its serial number', before['serial'], after['serial']),
   },
   server_version: {
     of: 'server',
@@ -201,11 +215,20 @@ export const historyKinds = {
     of: 'server',
     title: 'Hardware',
     says: (after, before) =>
-      after['hardware'] === undefined
-        ? exchanged('Link', after['links_up'], before['links_up'])
-            .replace('Link added', 'Link up')
-            .replace('Link removed', 'Link down')
-        : exchanged('Hardware', after['hardware'], before['hardware']),
+      after['hardware'] !== undefined
+        ? exchanged('Hardware', after['hardware'], before['hardware'])
+        : after['links_up'] === undefined
+          ? (['maker', 'model', 'capacity'] as const)
+              .filter((key) => after[key] !== undefined)
+              .map((key) =>
+                key === 'capacity'
+                  ? 'Its capacity was read anew'
+                  : moved(`Its ${key}`, before[key], after[key]),
+              )
+              .join('; ')
+          : exchanged('Link', after['links_up'], before['links_up'])
+              .replace('Link added', 'Link up')
+              .replace('Link removed', 'Link down'),
   },
   server_drift: {
     of: 'server',
@@ -357,6 +380,11 @@ export const kindsOfState = {
     identity: 'server_identity',
     talos_version: 'server_version',
     schematic: 'server_version',
+    uuid: 'server_identity',
+    serial: 'server_identity',
+    maker: 'server_hardware',
+    model: 'server_hardware',
+    capacity: 'server_hardware',
     hardware: 'server_hardware',
     links_up: 'server_hardware',
     addresses: 'server_address',

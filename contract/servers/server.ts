@@ -7,6 +7,7 @@ import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
 import { Said, WorstFinding } from '../findings/findings.ts'
 import { serverFindingTitles } from '../findings/kinds.ts'
+import { withPast } from '../history/past.ts'
 import { labelFilter, ShownLabels } from '../labels/filter.ts'
 import { list, listOperation } from '../list.ts'
 import { ccStatuses } from '../marketplace/cc-statuses.ts'
@@ -427,14 +428,16 @@ const servers = list<ListedServer>()({
   groups: serverGroupings,
 })
 
-export const serverList = listOperation(servers, Server, {
-  name: 'serverList',
-  summary:
-    'Servers. Removed servers are listed only if the filter `status` asks for them. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
-  path: '/v1/nodes',
-  scope: 'servers:read',
-  more: { fields: z.optional(z.enum(['list'])) },
-})
+export const serverList = withPast(
+  listOperation(servers, Server, {
+    name: 'serverList',
+    summary:
+      'Servers. Removed servers are listed only if the filter `status` asks for them. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
+    path: '/v1/nodes',
+    scope: 'servers:read',
+    more: { fields: z.optional(z.enum(['list'])) },
+  }),
+)
 /** The list of servers with only the fields that lists show: a quarter of the bytes. */
 export const serverRows = variantOf(serverList, {
   query: { fields: z.literal('list') },

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
+import { withPast } from '../history/past.ts'
 import { labelling } from '../labels/labels.ts'
 import { nameOf } from '../names.ts'
 import { callsOf } from '../object-calls.ts'
@@ -24,7 +25,7 @@ const calls = callsOf(
   { read: 'servers:read', write: 'servers:write' },
   Server,
 )
-export const serverGet = calls.get('One server with its hardware.')
+export const serverGet = withPast(calls.get('One server with its hardware.'))
 
 /** Maximum number of addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024

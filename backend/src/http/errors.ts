@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
 import type { Verdict } from '#contract/rule.ts'
+import { noPast } from '#contract/history/past.ts'
 import { isGeneral } from '#contract/sentences.ts'
 import {
   canLose,
@@ -57,6 +58,7 @@ const sentence = (fields: Record<string, string>): string => {
 
 export const unreadable = (issues: readonly z.core.$ZodIssue[]): Problem => {
   const fields = fieldsOf(issues)
+  if (fields['at'] === 'Unknown field') fields['at'] = noPast
   return new Problem('bad_request', sentence(fields), fields)
 }
 export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {

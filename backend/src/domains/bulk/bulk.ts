@@ -20,6 +20,7 @@ import {
   tooManyServers,
 } from '#contract/servers/bulk.ts'
 import { bulkAlsoNeeds } from '#contract/servers/bulk-needs.ts'
+import { noPast } from '#contract/history/past.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../db/db.ts'
 import { appliedSetOf, type Caller, demandScope } from '../../http/caller.ts'
@@ -84,6 +85,7 @@ export function bulk(parts: BulkParts): Domain {
       const why = `${issue!.path.join('.') || 'filter'}: ${issue!.message}`
       throw new Problem('invalid', `The filter can't be read. ${why}`, { filter: why })
     }
+    if (read.data.at !== undefined) throw new Problem('bad_request', noPast, { filter: noPast })
     const ids = await servers.idsOf(read.data, bulkLimit)
     if (ids === undefined) throw new Problem('invalid', tooManyServers, { filter: tooManyServers })
     return ids

@@ -52,6 +52,7 @@ import { guardRetries } from './create/retrying.ts'
 import { exported } from './listed/csv.ts'
 import { grouped } from './listed/groups.ts'
 import { labelCluster } from './listed/labelling.ts'
+import { clusterOfPast, pageOfPast } from './listed/past.ts'
 import { holdByFiles, releaseFromFiles } from './held/holding.ts'
 import { operatorGroup } from './objects.ts'
 import { clusterHealthNow } from './health/health.ts'
@@ -139,6 +140,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const long = serve(app, { largestBody: largestPatchBody })
   const longHeavy = serve(app, { heavy: true, largestBody: largestPatchBody })
   on(clusterList, async ({ query }) => {
+    if (query.at !== undefined) return pageOfPast(parts.history.past, query, query.at)
     const { rows, total } = await store.page(parts.db, query)
     return {
       items: await shown(parts, parts.db, rows),
@@ -153,7 +155,11 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return text
   })
   on(clusterGroups, ({ query }) => grouped(parts.db, query))
-  on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
+  on(clusterGet, ({ params, query: { at } }) =>
+    at === undefined
+      ? shownOne(parts, parts.db, params.id)
+      : clusterOfPast(parts.history.past, params.id, at),
+  )
   on(clusterUpdate, ({ caller, params, body, ifMatch }) =>
     labelCluster(parts, caller, params.id, body, ifMatch),
   )

@@ -20,6 +20,7 @@ import type { Patches } from '../patches/api.ts'
 import type { Pools } from '../pools/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Snapshots } from '../snapshots/api.ts'
+import type { History } from '../history/api.ts'
 import type { Measurements } from '../measurements/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import type { ClusterSecrets } from './secrets.ts'
@@ -44,6 +45,7 @@ export interface ClusterParts extends CoreParts {
   readonly snapshots: Omit<Snapshots, 'clusterRemoved'>
   readonly audit: Pick<Audit, 'events'>
   readonly measurements: Pick<Measurements, 'writeCluster'>
+  readonly history: Pick<History, 'past'>
   /**
    * Called in the transaction that removes a cluster, so that other domains can free their objects.
    */

@@ -3,13 +3,19 @@ import type { HistoryDigest } from '#contract/history/digest.ts'
 import type { Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import type { SimulatedEntry } from './store-simulated.ts'
+import type { Known, Past } from './moment.ts'
 import type { States } from './states.ts'
 
-export type { SimulatedEntry, States }
+export type { Known, Past, SimulatedEntry, States }
 
 export interface History {
   /** What happened since this time to objects that the caller may read. */
   readonly digest: (caller: UserCaller, since: Date) => Promise<HistoryDigest>
+  /**
+   * What is known of a time of the past. @throws Problem bad_request for a time in the future,
+   * before_history
+   */
+  readonly past: Past
   /** The states of everything at a time, from the history alone. */
   readonly at: (tx: Tx, at: Date) => Promise<States>
   /**

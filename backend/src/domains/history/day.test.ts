@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { clusterList } from '#contract/clusters/clusters.ts'
+import { clusterListPast } from '#contract/clusters/past-cluster.ts'
 import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
+import { serverListPast } from '#contract/servers/past-server.ts'
+import { serverList, serverRows } from '#contract/servers/server.ts'
 import { longTests } from '../../../../tools/testing/length.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
@@ -12,6 +16,7 @@ import * as servers from '../servers/store.ts'
 import { buildCluster } from '../servers/testing.ts'
 
 const backend = await startBackend()
+const viewer = await backend.signIn({ role: 'viewer', lasts: true })
 const { clock } = backend
 const { db, tell } = backend.platform
 const { history } = backend.domains
@@ -69,14 +74,22 @@ const serverChanges: readonly (() => servers.ServerChange)[] = [
   () => ({ stage: pick(['booting', 'running', 'rebooting', 'maintenance']) }),
   () => ({ talos_version: pick(['v1.13.8', 'v1.13.9', null]), schematic: pick(['a', 'b']) }),
   () => ({ hardware: hardware(), hardware_at: now() }),
-  () => ({ node_ready: pick([true, false, null]), node_reason: null }),
+  () => ({ node_ready: pick([true, false, null]), node_reason: null, node_since: now() }),
   () => ({ cluster_id: cluster.id, cluster_name: cluster.name, type: 'worker', status: 'ready' }),
   () => ({ cluster_id: null, cluster_name: null, type: 'unknown', status: 'maintenance' }),
   () => ({ address: `10.2.0.${below(250)}` }),
   () => ({ name: `day-${randomUUID().slice(0, 8)}` }),
   () => ({ identity_state: pick(['confirmed', 'changed', 'unconfirmed']) }),
-  () => ({ drift_since: pick([now(), null]), drift_seen: null }),
-  () => ({ failure: pick(['it does not boot', null]) }),
+  () =>
+    pick([
+      { drift_since: now(), drift_seen: 'a digest' },
+      { drift_since: null, drift_seen: null },
+    ]),
+  () =>
+    pick([
+      { failure: 'it does not boot', failed_at: now() },
+      { failure: null, failed_at: null },
+    ]),
   () => ({ labels: JSON.stringify(pick([{}, { rack: '3' }, { rack: '4', gen: 'r640' }])) }),
   () => ({
     quarantine: pick([null, JSON.stringify({ reason: 'a fan', by: 'someone', since: now() })]),
@@ -137,6 +150,7 @@ const recorded = async () => {
     select id, jsonb_build_object('name', name, 'status', status, 'address', address, 'datacenter', null,
       'cluster', case when cluster_id is null then null else jsonb_build_object('id', cluster_id, 'name', cluster_name) end,
       'role', type, 'reachable', reachable, 'stage', stage, 'node_ready', node_ready, 'identity', identity_state,
+      'uuid', uuid, 'serial', serial, 'maker', manufacturer, 'model', product,
       'talos_version', talos_version, 'schematic', schematic, 'drifted', drift_since is not null, 'failure', failure,
       'addresses', hardware->'addresses', 'disks', hardware #> '{disks}',
       'placement', null, 'labels', labels, 'quarantine', quarantine->>'reason') as state
@@ -166,7 +180,7 @@ const computed = async (at: Date) => {
     Array.from(of, ([id, state]) => ({ id, state })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   return {
     servers: sorted(states.servers).map(
-      ({ id, state: { hardware: parts, links_up: _links, ...rest } }) => ({
+      ({ id, state: { hardware: parts, links_up: _links, capacity: _capacity, ...rest } }) => ({
         id,
         state: {
           ...rest,
@@ -183,8 +197,100 @@ const computed = async (at: Date) => {
   }
 }
 
-test('from the history alone, the state at twenty moments of a day of many changes is known', async () => {
+/** What the lists show of each object now, of what the history records. */
+const shown = async () => {
+  const [all, found] = [
+    (await viewer.call(serverRows, { query: { fields: 'list' } })).answer!,
+    (await viewer.call(clusterList, {})).answer!,
+  ]
+  return {
+    servers: all.items.map((s) => ({
+      id: s.id,
+      name: s.name,
+      status: s.status,
+      type: s.type,
+      addresses: s.nodeAddresses.toSorted(),
+      cluster: s.cluster,
+      ready: s.kubernetes?.ready ?? null,
+      hardware: s.hardware,
+      drifted: (s.drift ?? null) !== null,
+      failure: s.failure?.reason ?? null,
+      labels: s.labels,
+      quarantine: s.quarantine?.reason ?? null,
+      talos: [s.talos.version, s.talos.stage, s.talos.reachable],
+      identity: [s.identity.state, s.identity.uuid, s.identity.serial],
+    })),
+    clusters: found.items.map(
+      ({ id, name, talos_version, kubernetes_version, endpoint, labels }) => ({
+        id,
+        name,
+        talos_version,
+        kubernetes_version,
+        endpoint,
+        labels,
+      }),
+    ),
+  }
+}
+const narrowings = [
+  { sort: '-name', per_page: 3, page: 2 },
+  { reachable: 'true', sort: 'stage' },
+  { label: 'rack=3,gen!=r640' },
+  { cluster: cluster.name, sort: '-address' },
+  { quarantine: 'true', sort: '-talos_version' },
+  { q: '10.2.', nodeType: 'worker' },
+] as const
+const idsOf = async (at: string | undefined) => {
+  const pages = []
+  for (const query of narrowings) {
+    const { items, total } = (
+      await viewer.call(at === undefined ? serverList : serverListPast, {
+        query: { per_page: 1000, ...query, ...(at !== undefined && { at }) } as never,
+      })
+    ).answer!
+    pages.push([total, items.map(({ id }) => id)])
+  }
+  return pages
+}
+/** The same from calls about the past. */
+const shownThen = async (at: string) => {
+  const all = (await viewer.call(serverListPast, { query: { at } })).answer!
+  const found = (await viewer.call(clusterListPast, { query: { at } })).answer!
+  expect([all.at, found.at]).toEqual([at, at])
+  return {
+    servers: all.items.map((s) => ({
+      id: s.id,
+      name: s.name,
+      status: s.status,
+      type: s.type,
+      addresses: s.nodeAddresses!.toSorted(),
+      cluster: s.cluster,
+      ready: s.kubernetes?.ready ?? null,
+      hardware: s.hardware,
+      drifted: (s.drift ?? null) !== null,
+      failure: s.failure?.reason ?? null,
+      labels: s.labels,
+      quarantine: s.quarantine?.reason ?? null,
+      talos: [s.talos.version, s.talos.stage, s.talos.reachable],
+      identity: [s.identity.state, s.identity.uuid, s.identity.serial],
+    })),
+    clusters: found.items.map(
+      ({ id, name, talos_version, kubernetes_version, endpoint, labels }) => ({
+        id,
+        name,
+        talos_version,
+        kubernetes_version,
+        endpoint,
+        labels,
+      }),
+    ),
+  }
+}
+
+test('from the history alone, the state at the moments of a day of many changes is known', async () => {
   await buildCluster(backend, cluster.id, cluster.name)
+  // The clock of the test is behind that of the database.
+  await sql`update migration set run_at = ${now()} where name = 'history'`.execute(db)
   // The cluster's row was inserted without its store; a first entry says what it is.
   await sql`insert into history_base (object_kind, object_id, at, state)
     select 'cluster', id, ${now()}, jsonb_build_object('name', name, 'removed', false, 'status', status, 'problem', problem, 'locked_out', locked_out,
@@ -192,7 +298,13 @@ test('from the history alone, the state at twenty moments of a day of many chang
     db,
   )
   const changes = longTests ? 2_000 : 300
-  const moments: { at: Date; state: Awaited<ReturnType<typeof recorded>> }[] = []
+  const times = longTests ? 50 : 10
+  const moments: {
+    at: Date
+    state: Awaited<ReturnType<typeof recorded>>
+    shown: Awaited<ReturnType<typeof shown>>
+    ids: Awaited<ReturnType<typeof idsOf>>
+  }[] = []
   for (let made = 0; made < changes;) {
     clock.advance((24 * 3_600_000) / changes)
     const together = 1 + below(4)
@@ -201,9 +313,19 @@ test('from the history alone, the state at twenty moments of a day of many chang
       await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: '*' } })
     })
     made += together
-    if (made >= ((moments.length + 1) * changes) / 20)
-      moments.push({ at: now(), state: await recorded() })
+    if (made >= ((moments.length + 1) * changes) / times)
+      moments.push({
+        at: now(),
+        state: await recorded(),
+        shown: await shown(),
+        ids: await idsOf(undefined),
+      })
   }
-  expect(moments).toHaveLength(20)
-  for (const { at, state } of moments) expect(await computed(at)).toEqual(state)
+  expect(moments).toHaveLength(times)
+  clock.advance(3_600_000)
+  for (const { at, state, shown: wanted, ids } of moments) {
+    expect(await computed(at)).toEqual(state)
+    expect(await shownThen(at.toISOString())).toEqual(wanted)
+    expect(await idsOf(at.toISOString())).toEqual(ids)
+  }
 })

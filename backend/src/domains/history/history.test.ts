@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { historyGet, historyKept, historyList } from '#contract/history/history.ts'
-import { patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
-import { serverUpdate } from '#contract/servers/servers.ts'
+import { noPast } from '#contract/history/past.ts'
+import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
+import { patchCreate, patchList, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { sharedPatchList } from '#contract/shared-patches/shared-patches.ts'
+import { serverGetPast, serverListPast } from '#contract/servers/past-server.ts'
+import { serverTalosconfig, serverUpdate } from '#contract/servers/servers.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -212,6 +216,118 @@ test('the log of a failing boot is kept with the failure', async () => {
   })
 })
 
+/** Adds a server as the calls do, so that the history has its beginning. */
+async function added(name: string, columns: servers.ServerChange = {}): Promise<string> {
+  const id = randomUUID()
+  const at = now()
+  await inTransaction(db, async (tx) => {
+    const row = { id, name, address: `10.9.${++added.n}.1`, uuid: randomUUID(), serial: id }
+    const since = { identity_since: at, created_at: at, updated_at: at }
+    const state = { identity_state: 'confirmed' as const }
+    await told(tx, id, servers.insert(tx, [{ ...row, ...since, ...state }]))
+    await servers.update(tx, id, columns, at)
+  })
+  return id
+}
+added.n = 0
+const then = () => now().toISOString()
+const namesAt = async (at: string, query: object = {}) =>
+  (await viewer.call(serverListPast, { query: { at, q: 'then-', ...query } })).answer!.items.map(
+    ({ name }) => name,
+  )
+const oneAt = async (id: string, at: string) =>
+  (await viewer.call(serverGetPast, { params: { id }, query: { at } })).answer!
+
+test('what was removed, renamed or moved since is as it was at a time', async () => {
+  await sql`update migration set run_at = ${now()} where name = 'history'`.execute(db)
+  const other = { id: randomUUID(), name: 'other-cluster' }
+  const [place] = await db.selectFrom('datacenter').select('id').execute()
+  await buildCluster(backend, other.id, other.name, place!.id)
+  const member = { cluster_id: kept.id, cluster_name: kept.name, type: 'worker' } as const
+  const [first, moved] = [await added('then-01'), await added('then-02', member)]
+  await change(moved, { reachable: false, reason: 'connection refused', node_ready: false })
+  const silent = then()
+  clock.advance(60_000)
+  const before = then()
+  clock.advance(60_000)
+  await change(first, { status: 'deleted', removed_at: now() })
+  await change(moved, { cluster_id: other.id, cluster_name: other.name })
+  await change(moved, { reachable: true, talos_version: 'v1.13.9' })
+  const between = then()
+  clock.advance(60_000)
+  // Another server has the name now.
+  const second = await added('then-01')
+  await change(moved, { name: 'then-03' })
+  const after = then()
+  clock.advance(60_000)
+  expect(await namesAt(before)).toEqual(['then-01', 'then-02'])
+  expect(await namesAt(between)).toEqual(['then-02'])
+  expect(await namesAt(between, { status: 'deleted' })).toEqual(['then-01'])
+  expect(await namesAt(after)).toEqual(['then-01', 'then-03'])
+  const named = async (at: string) =>
+    (await viewer.call(serverListPast, { query: { at, q: 'then-01' } })).answer!.items[0]?.id
+  expect([await named(before), await named(between), await named(after)]).toEqual([
+    first,
+    undefined,
+    second,
+  ])
+  expect(await oneAt(moved, before)).toMatchObject({
+    name: 'then-02',
+    cluster: { id: kept.id, name: kept.name },
+    kubernetes: { ready: false },
+    talos: { reachable: false, reason: 'connection refused', unreachable_since: silent },
+    resources: null,
+    at: before,
+  })
+  const one = await oneAt(moved, after)
+  expect(one).toMatchObject({ name: 'then-03', cluster: other, talos: { version: 'v1.13.9' } })
+  expect(one.not_recorded).toEqual(
+    expect.arrayContaining(['resources', 'eligibility', 'talos.last_contact_at', 'operation_id']),
+  )
+  expect((await oneAt(first, after)).status).toBe('deleted')
+  const unknown = { params: { id: second }, query: { at: before } }
+  expect((await viewer.call(serverGetPast, unknown)).status).toBe(404)
+})
+
+test('a time of which nothing is known, or to come, is refused with the reason', async () => {
+  const asked = async (at: string) => {
+    const { status, problem } = await viewer.call(serverListPast, { query: { at } })
+    return [status, problem?.code, problem?.error]
+  }
+  const [soon, early] = [new Date(clock.now() + 1_000).toISOString(), '2020-01-01T00:00:00.000Z']
+  expect(await asked(soon)).toEqual([400, 'bad_request', `${soon} is in the future`])
+  expect(await asked(early)).toEqual([
+    422,
+    'before_history',
+    expect.stringMatching(
+      /^The history begins at \S+Z: nothing is known of 2020-01-01T00:00:00.000Z$/,
+    ),
+  ])
+  expect((await asked('yesterday'))[0]).toBe(400)
+  // Each would be today's values.
+  for (const query of [{ eligible: 'true' }, { cc: 'none' }, { reachable: 'away' }] as const)
+    expect((await viewer.call(serverListPast, { query: { at: then(), ...query } })).status).toBe(
+      400,
+    )
+})
+
+test('a write, a secret and the body of a patch have no past', async () => {
+  const params = { id: await added('pastless-01') }
+  const ofCluster = { id: kept.id }
+  const admin = await backend.signIn({ lasts: true })
+  const query = { at: then() } as never
+  const refused = [
+    admin.call(serverUpdate, { params, body: { name: 'pastless-02' }, query }),
+    admin.call(serverTalosconfig, { params, query }),
+    admin.call(clusterKubeconfig, { params: ofCluster, query }),
+    admin.call(patchList, { params, query }),
+    admin.call(sharedPatchList, { query }),
+  ]
+  for (const { status, problem } of await Promise.all(refused))
+    expect([status, problem?.error]).toEqual([400, noPast])
+  expect((await oneAt(params.id, then())).name).toBe('pastless-01')
+})
+
 test('old entries are removed, and the state after them is still known', async () => {
   const id = await buildServer(backend, { name: 'old-01', reachable: true })
   await change(id, { stage: 'running', talos_version: 'v1.13.1' })
@@ -239,6 +355,9 @@ test('old entries are removed, and the state after them is still known', async (
   })
   expect((await list()).beginning).toMatchObject({ is_cut: true, known: null })
   const { servers: states } = await inTransaction(db, (tx) => history.at(tx, now()))
+  const then = { at: new Date(clock.now() - 790 * 24 * 3_600_000).toISOString() }
+  const { problem } = await viewer.call(serverListPast, { query: then })
+  expect(problem?.code).toBe('before_history')
   expect(states.get(id)).toMatchObject({
     stage: 'running',
     talos_version: 'v1.13.1',

@@ -22,6 +22,7 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { History } from './api.ts'
 import { digestOf } from './digest.ts'
+import { past } from './moment.ts'
 import { fold, isRemoved, statesAfter } from './states.ts'
 import * as store from './store.ts'
 import { page, type Place } from './store-pages.ts'
@@ -66,20 +67,36 @@ function placeOf(cursor: string | undefined): Place | null {
 export function history({ db, clock, config }: HistoryParts): History & Domain {
   const { historyDays: days, historyEntries: mostEntries } = config
 
+  /** Whether older entries were removed. */
+  const isCutAt = ({ since, first, last }: store.Extent): boolean =>
+    // Numbers may have gaps, also at the beginning.
+    first !== null &&
+    first > 1 &&
+    (clock.now() - since.getTime() >= days * dayMs || last! > mostEntries)
+
+  /** The first time of which all states are known. */
+  const beginningOfStates = async (on: store.On): Promise<Date> => {
+    const [kept, base] = [await store.beginning(on), await store.lastBase(on)]
+    return new Date(
+      Math.max(
+        kept.since.getTime(),
+        isCutAt(kept) ? (kept.oldest_at?.getTime() ?? 0) : 0,
+        base?.getTime() ?? 0,
+      ),
+    )
+  }
+
   /** @param id of the object whose timeline it is */
   const beginning = async (
     id: string | undefined,
     visible: readonly HistoryObject[],
   ): Promise<Beginning> => {
-    const [{ since, first, last, oldest_at }, [base]] = await Promise.all([
+    const [kept, [base]] = await Promise.all([
       store.beginning(db),
       id === undefined ? [] : store.basesOf(db, [id]),
     ])
-    // Numbers may have gaps, also at the beginning.
-    const isCut =
-      first !== null &&
-      first > 1 &&
-      (clock.now() - since.getTime() >= days * dayMs || last! > mostEntries)
+    const { since, oldest_at } = kept
+    const isCut = isCutAt(kept)
     const oldest = oldest_at?.getTime() ?? Infinity
     return {
       at: new Date(isCut ? oldest : Math.min(oldest, since.getTime())).toISOString(),
@@ -161,6 +178,7 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
     digest: (caller, since) =>
       digestOf(db, visibleTo(caller), { since, until: new Date(clock.now()) }),
     writeSimulated: (tx, entries) => storePast.insertSimulated(tx, entries),
+    past: past({ db, clock }, beginningOfStates),
     at: async (tx, at) => statesAfter(await store.bases(tx), await store.upTo(tx, at)),
     routes(app) {
       const on = serve(app)

@@ -14,21 +14,31 @@ export interface States {
   readonly findings: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-type Kept = keyof typeof kindsOfState
+export type Kept = keyof typeof kindsOfState
 const isKept = (kind: string): kind is Kept => kind in kindsOfState
 const fieldsOf = {
   server: new Set(Object.keys(kindsOfState.server)),
   cluster: new Set(Object.keys(kindsOfState.cluster)),
 }
+/** Kinds of entries with several fields of the state, beside those of a change (`kindsOfState`). */
+export const wholeKinds = {
+  server: ['server_added', 'server_removed', 'restored'],
+  cluster: ['cluster_added', 'cluster_removed', 'restored'],
+} as const satisfies Record<Kept, readonly string[]>
+const kindsOf: Readonly<Record<Kept, ReadonlySet<string>>> = {
+  server: new Set([...wholeKinds.server, ...Object.values(kindsOfState.server)]),
+  cluster: new Set([...wholeKinds.cluster, ...Object.values(kindsOfState.cluster)]),
+}
 
-/** The state after an entry: its values replace those before it. */
-function following(state: HistoryValues, { object_kind, after }: Step): HistoryValues {
-  if (!isKept(object_kind)) return state
+/** The values of the state that an entry sets. Others may have fields of the same names. */
+export function valuesOf({
+  kind,
+  object_kind,
+  after,
+}: Pick<Step, 'kind' | 'object_kind' | 'after'>) {
+  if (!isKept(object_kind) || !kindsOf[object_kind].has(kind)) return null
   const fields = fieldsOf[object_kind]
-  return {
-    ...state,
-    ...Object.fromEntries(Object.entries(after).filter(([key]) => fields.has(key))),
-  }
+  return Object.fromEntries(Object.entries(after).filter(([key]) => fields.has(key)))
 }
 
 /** The states of objects after these entries, by id. Removed objects stay, with their last state. */
@@ -36,14 +46,15 @@ export function fold(bases: readonly Base[], steps: readonly Step[]): Map<string
   const states = new Map(bases.map((base) => [base.object_id, base]))
   for (const step of steps) {
     const { object_kind, object_id } = step
-    if (!isKept(object_kind)) continue
-    const state = following(states.get(object_id)?.state ?? {}, step)
+    const values = valuesOf(step)
+    if (values === null || !isKept(object_kind)) continue
+    const state: HistoryValues = { ...states.get(object_id)?.state, ...values }
     states.set(object_id, { object_kind, object_id, state })
   }
   return states
 }
 
-export const isRemoved = ({ state }: Base): boolean =>
+export const isRemoved = ({ state }: Pick<Base, 'state'>): boolean =>
   state['status'] === 'deleted' || state['removed'] === true
 
 /** What was there after these entries, and which findings were open. */

@@ -122,7 +122,7 @@ type Settings = Readonly<Record<string, string>>
  * Settings of PostgreSQL's planner under which the number of entries that a statement reads doesn't
  * depend on its estimates. Entries come from an index in their order, so that a limit ends the read.
  */
-const indexOnly: Settings = {
+export const indexOnly: Settings = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_sort: 'off',
@@ -143,7 +143,7 @@ const wordsFirst: Settings = {
   work_mem: '64MB',
 }
 /** Changes settings until the end of the transaction. */
-const plan = (tx: Tx, settings: Settings) =>
+export const plan = (tx: Tx, settings: Settings) =>
   sql`select ${sql.join(
     Object.entries(settings).map(
       ([name, value]) => sql`set_config(${sql.lit(name)}, ${sql.lit(value)}, true)`,

@@ -74,14 +74,26 @@ export const oldest = (on: On, limit: number): Promise<Step[]> =>
     .limit(limit)
     .execute()
 
+/** The last time before which entries were removed; null if none were. */
+export const lastBase = async (on: On): Promise<Date | null> =>
+  (
+    await on
+      .selectFrom('history_base')
+      .select(sql<Date | null>`max(at)`.as('at'))
+      .executeTakeFirstOrThrow()
+  ).at
+
+export interface Extent {
+  readonly since: Date
+  readonly first: number | null
+  readonly last: number | null
+  readonly oldest_at: Date | null
+}
+
 /** When Steelyard began to keep a history, and the first and last number of its entries. */
-export async function beginning(on: On) {
-  const { rows } = await sql<{
-    since: Date
-    first: number | null
-    last: number | null
-    oldest_at: Date | null
-  }>`select (select run_at from migration where name = 'history') as since,
+export async function beginning(on: On): Promise<Extent> {
+  const { rows } =
+    await sql<Extent>`select (select run_at from migration where name = 'history') as since,
     (select min(id) from history) as first, (select max(id) from history) as last,
     (select at from history order by at, id limit 1) as oldest_at`.execute(on)
   return rows[0]!

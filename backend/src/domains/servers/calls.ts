@@ -39,6 +39,7 @@ import { questions } from './contact/questions.ts'
 import { exported } from './list/csv.ts'
 import { figuresOf } from './list/figures.ts'
 import { grouped } from './list/groups.ts'
+import { pageOfPast, serverOfPast } from './list/past.ts'
 import type { CallParts } from './parts.ts'
 import { present } from './present.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
@@ -54,7 +55,7 @@ const credentialsKeptMs = credentialsLifetimeMs / 2
 
 export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerActs } {
   const { db, clock, random, log, owner, record, engine } = parts
-  const { operations, datacenters, fleet, clusters, servers, measurements } = parts
+  const { operations, datacenters, fleet, clusters, servers, measurements, history } = parts
   const { listed } = servers
   engine.register({
     queue: addingQueue,
@@ -191,7 +192,9 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
     routes(app) {
       const on = serve(app)
       on(serverList, ({ query }) =>
-        listed.page(query).then(({ bytes, etag }) => new Serialised(bytes, etag)),
+        query.at === undefined
+          ? listed.page(query).then(({ bytes, etag }) => new Serialised(bytes, etag))
+          : pageOfPast(history.past, query, query.at),
       )
       on(serverExport, async ({ query, saveAs }) => {
         const text = await exported(listed, query)
@@ -199,7 +202,9 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
         return text
       })
       on(serverGroups, ({ query }) => grouped(listed, query))
-      on(serverGet, ({ params }) => servers.get(params.id))
+      on(serverGet, ({ params, query: { at } }) =>
+        at === undefined ? servers.get(params.id) : serverOfPast(history.past, params.id, at),
+      )
       on(serverAdd, ({ caller, body }) => calls.add(caller, body))
       on(serverUpdate, ({ caller, params, body, ifMatch }) =>
         calls.update(caller, params.id, body, ifMatch),

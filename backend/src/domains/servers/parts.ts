@@ -1,6 +1,7 @@
 import type { Audit } from '../audit/api.ts'
 import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
+import type { History } from '../history/api.ts'
 import type { Measurements } from '../measurements/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { FaceParts } from './membership.ts'
@@ -9,6 +10,7 @@ import type { ServersDomain } from './servers.ts'
 /** What the calls on servers need of other domains. */
 export interface CallParts extends FaceParts {
   readonly measurements: Measurements
+  readonly history: Pick<History, 'past'>
   readonly servers: ServersDomain
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>

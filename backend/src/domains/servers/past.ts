@@ -1,4 +1,5 @@
 /** What the history keeps of a server's row. */
+import { capacityOf } from '#contract/capacity.ts'
 import type { ServerState } from '#contract/history/kinds.ts'
 import type { Hardware } from '../../db/columns.ts'
 import { noPlace, placementText } from './places.ts'
@@ -19,6 +20,11 @@ const columnsOf = {
   identity: ['identity_state'],
   talos_version: ['talos_version'],
   schematic: ['schematic'],
+  uuid: ['uuid'],
+  serial: ['serial'],
+  maker: ['manufacturer'],
+  model: ['product'],
+  capacity: ['hardware'],
   hardware: ['hardware'],
   links_up: ['hardware'],
   addresses: ['hardware'],
@@ -70,6 +76,11 @@ function partsOf(hardware: Hardware): string[] {
   ]
 }
 
+function capacityIn(hardware: Hardware): ServerState['capacity'] {
+  const { cores, memory_bytes, disk_bytes } = capacityOf(hardware)
+  return { cores, memory_bytes, disk_bytes }
+}
+
 type Known = Partial<Pick<ServerRow, Remembered>>
 
 /** The state that the row records. Fields whose columns are missing are left out. */
@@ -94,6 +105,11 @@ export function stateOf(row: Known): Partial<ServerState> {
     identity: row.identity_state ?? '',
     talos_version: row.talos_version ?? null,
     schematic: row.schematic ?? null,
+    uuid: row.uuid ?? null,
+    serial: row.serial ?? null,
+    maker: row.manufacturer || null,
+    model: row.product || null,
+    capacity: hardware === null ? null : capacityIn(hardware),
     hardware: hardware === null ? null : partsOf(hardware),
     links_up:
       hardware === null

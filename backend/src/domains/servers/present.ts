@@ -5,11 +5,13 @@ import { type FilterReaders, noValue, type SortReaders } from '#contract/list.ts
 import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/disks/disks.ts'
 import type { Resources, Server, serverList } from '#contract/servers/server.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import { kindsOfFindings } from '#contract/findings/kinds.ts'
 import type { Said } from '#contract/findings/findings.ts'
 import { serverSaid } from '#contract/findings/said.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import { silenceReason, silentAfter } from '#contract/servers/silence.ts'
+import { versionKey } from '#contract/versions.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Hardware, HardwareLink } from '../../db/columns.ts'
 import { eligibility } from './eligibility.ts'
@@ -267,13 +269,8 @@ export interface Entry {
   }
 }
 
-/** v1.9.0 comes before v1.13.0. */
-const versionKey = (version: string | null): number | null =>
-  version === null
-    ? null
-    : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
 /** Sort key of an address: numerical order, IPv4 before IPv6. */
-function addressKey(text: string | undefined): string | null {
+export function addressKey(text: string | undefined): string | null {
   const address = text === undefined ? null : parseAddress(text)
   return address && `${address.family}${address.value.toString(16).padStart(32, '0')}`
 }
@@ -287,16 +284,30 @@ function hardwareKey({ row, facts }: Entry): string | null {
 
 /** What is said of a server without a finding, the first that needs a user first. */
 const statuses = ['trial', 'to confirm', 'maintenance', 'ready', 'deleted'] as const
-function statusKey({ status, finding, trial_state, identity_state }: ListedRow): number {
+interface Ranked {
+  readonly status: Server['status'] | null
+  readonly finding: Pick<WorstFinding, 'kind'> | null
+  readonly isOnTrial: boolean
+  readonly isConfirmed: boolean
+}
+/** The rank of a server in the order of what is said of it. */
+export function statusRank({ status, finding, isOnTrial, isConfirmed }: Ranked): number {
   if (finding !== null && status !== 'deleted') return kindsOfFindings.indexOf(finding.kind)
   const word =
-    status === 'ready' && trial_state !== null
+    status === 'ready' && isOnTrial
       ? 'trial'
-      : status === 'maintenance' && identity_state !== 'confirmed'
+      : status === 'maintenance' && !isConfirmed
         ? 'to confirm'
-        : status
+        : (status ?? 'deleted')
   return kindsOfFindings.length + statuses.indexOf(word)
 }
+const statusKey = ({ status, finding, trial_state, identity_state }: ListedRow): number =>
+  statusRank({
+    status,
+    finding,
+    isOnTrial: trial_state !== null,
+    isConfirmed: identity_state === 'confirmed',
+  })
 
 /** Sort keys of the server list. */
 export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
@@ -325,7 +336,7 @@ const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as
 
 /** The selector that was parsed last: a list asks it of every server. */
 let last: { readonly text: string; readonly selector: ReturnType<typeof selectorOf> } | undefined
-function parsed(text: string): NonNullable<ReturnType<typeof selectorOf>> {
+export function selectorIn(text: string): NonNullable<ReturnType<typeof selectorOf>> {
   if (last?.text !== text) last = { text, selector: selectorOf(text) }
   return last.selector!
 }
@@ -349,7 +360,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   cc: ({ row }, wanted) => (row.commitment_status ?? noValue) === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
-  label: ({ row }, wanted) => selects(parsed(wanted), row.labels),
+  label: ({ row }, wanted) => selects(selectorIn(wanted), row.labels),
   quarantine: ({ row }, wanted) => String(row.quarantine !== null) === wanted,
 })
 
