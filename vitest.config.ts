@@ -74,32 +74,28 @@ const withMachines = thatName(/clusterWorld|loneServer|#simulator\/|fleet/i).fil
   (file) => !alone.includes(file),
 )
 
+/** Tests that replace modules, or use what a module of the console keeps for the whole page. */
+const ofOwnModules =
+  /vi\.(?:mock|hoisted|stubEnv|reset)|form-world|defineProperty|Storage|history\.|authStatus/
 /**
- * Files of the console that test functions: without a browser's document, and without replacing
- * anything. They share a process, because starting one for each takes longer than their tests.
+ * Files of the console that test functions, without a browser's document. They share a process,
+ * because starting one for each takes longer than their tests. `console/src/testing/end.ts` takes
+ * back the globals and timers that they replace.
  */
 const functionsOfConsole = globSync('console/src/**/*.test.ts', {
   cwd: import.meta.dirname,
 }).filter(
   (file) =>
-    !names(file, /\bvi\b|@vitest-environment|localStorage|\bwindow\.|document\.|globalThis|fetch/),
+    !names(file, ofOwnModules) && !names(file, /@vitest-environment|createServer|document\./),
 )
 
 /**
- * Files of the console that test components with a simulated document, and replace neither a module
- * nor a part of the browser, nor use what the console keeps for the whole page. They share a
- * process, because loading React and the document takes longer than their tests.
+ * Files of the console that test components with a simulated document. They share a process,
+ * because loading React and the document takes longer than their tests.
  */
 const componentsOfConsole = globSync('console/src/**/*.test.{ts,tsx}', {
   cwd: import.meta.dirname,
-}).filter(
-  (file) =>
-    names(file, /@vitest-environment happy-dom/) &&
-    !names(
-      file,
-      /vi\.(?:mock|hoisted|stub|reset)|form-world|defineProperty|globalThis|fetch|Storage|location|history|queryClient|authStatus/,
-    ),
-)
+}).filter((file) => names(file, /@vitest-environment happy-dom/) && !names(file, ofOwnModules))
 
 /** Files that take longest, in this order. */
 const long = [
@@ -180,7 +176,7 @@ export default defineConfig({
     projects: [
       nodeRoom('contract', shared),
       nodeRoom('talos', shared),
-      nodeRoom('conformance'),
+      nodeRoom('conformance', shared),
       nodeRoom('simulator', shared),
       nodeRoom('backend', {
         ...onDatabase,
@@ -190,7 +186,7 @@ export default defineConfig({
       nodeRoom('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
       nodeRoom('backend-alone', { ...onDatabase, include: alone }),
       nodeRoom('cli', shared),
-      nodeRoom('tools'),
+      nodeRoom('tools', shared),
       // Tests that kill real processes. Each file starts its own installation and mostly waits for
       // it.
       {
@@ -252,7 +248,11 @@ export default defineConfig({
         include: componentsOfConsole,
         setupFiles: ['console/src/testing/patience.ts', 'console/src/testing/end.ts'],
       }),
-      room('console-functions', { ...shared, include: functionsOfConsole }),
+      room('console-functions', {
+        ...shared,
+        include: functionsOfConsole,
+        setupFiles: ['console/src/testing/end.ts'],
+      }),
     ],
   },
 })

@@ -194,13 +194,14 @@ test('a backup during writes is consistent', async () => {
     connection,
     'create table pair_one (n integer); create table zz_pair_two (n integer); insert into pair_one values (0); insert into zz_pair_two values (0)',
   )
+  const client = new Client(connection)
+  await client.connect()
+  const write = (n: number) =>
+    client.query(`begin; update pair_one set n = ${n}; update zz_pair_two set n = ${n}; commit`)
+  // Before the backup, which may be over before the next.
+  await write(1)
   const writing = (async () => {
-    const client = new Client(connection)
-    await client.connect()
-    for (let n = 1; !over.signal.aborted; n++)
-      await client.query(
-        `begin; update pair_one set n = ${n}; update zz_pair_two set n = ${n}; commit`,
-      )
+    for (let n = 2; !over.signal.aborted; n++) await write(n)
     await client.end()
   })()
   const during = await backedUp()

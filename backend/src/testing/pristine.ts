@@ -44,11 +44,17 @@ export async function pristineOf(client: Client): Promise<Pristine> {
   )
   // As a replica, because triggers refuse to change the audit log, and foreign keys would demand an
   // order.
-  const statements = ['set session_replication_role = replica']
+  // Only from tables that have pages, because to open each of the others takes longer.
+  const statements = [
+    'set session_replication_role = replica',
+    `do $$ declare written regclass; begin
+      for written in select oid from pg_class where relkind = 'r'
+        and relnamespace = 'public'::regnamespace and pg_relation_size(oid) > 0
+      loop execute 'delete from ' || written; end loop; end $$`,
+  ]
   for (const { name, columns } of tables) {
     const table = escapeIdentifier(name)
     const all = columns.map((column) => escapeIdentifier(column)).join()
-    statements.push(`delete from ${table}`)
     // In an order of their own: PostgreSQL returns rows in the order of its pages, and puts inserted
     // rows into pages that a vacuum has emptied.
     const { rows } = await client.query<{ rows: string | null }>(
