@@ -88,6 +88,10 @@ export const errors = {
     status: 409,
     means: 'The finding has ended, so nobody needs to take care of it.',
   },
+  incident_ended: {
+    status: 409,
+    means: 'The incident has ended, so nobody needs to take care of it.',
+  },
   datacenter_in_use: {
     status: 409,
     means: 'The datacenter still contains servers, clusters or subnets.',

@@ -241,7 +241,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
-    incidents(platform),
+    incidents({ ...platform, findings, operations, users }),
     history,
     alerts,
     overview({

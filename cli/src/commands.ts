@@ -15,6 +15,7 @@ import { completionCommand } from './commands/general/completion.ts'
 import { contextCommands } from './commands/contexts.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { findingCommands } from './commands/cluster-state/findings.ts'
+import { incidentCommands } from './commands/cluster-state/incidents.ts'
 import { historyCommands } from './commands/cluster-state/history.ts'
 import { usageCommands } from './commands/cluster-state/usage.ts'
 import { imageCommands } from './commands/images.ts'
@@ -70,6 +71,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...offerCommands,
     ...ccCommands,
     ...applyCommands,
+    ...incidentCommands,
     ...findingCommands,
     ...historyCommands,
     ...usageCommands,

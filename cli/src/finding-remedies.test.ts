@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '#contract/findings/findings.ts'
 import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
+import {
+  type Incident,
+  incidentAssign,
+  incidentGet,
+  incidentList,
+  incidentUpdate,
+} from '#contract/incidents/incidents.ts'
 import { remedyCommands } from './finding-remedies.ts'
 import { findingGet, findingList } from '#contract/findings/findings.ts'
 import { startApi } from './testing/api.ts'
@@ -76,4 +83,57 @@ test('a finding is named by what it is about, unless that has none or several', 
     exit: 2,
     err: `shop has 2 open findings: ${id} (etcd full), ${other} (Kubernetes API down)\n`,
   })
+})
+
+test('incidents are shown with what helps and their story, and assigned by the name of what they are about', async () => {
+  const api = await startApi()
+  const at = '2026-11-27T21:38:00.000Z'
+  const incident: Incident = {
+    id,
+    title: 'web refuses writes',
+    effect: 'writes_refused',
+    severity: 'down',
+    kind: 'cluster_etcd_full',
+    object: { kind: 'cluster', id, name: 'web' },
+    cluster: { id, name: 'web' },
+    datacenter: null,
+    reason: 'etcd is full.',
+    finding_id: id,
+    worst: null,
+    since: at,
+    ended_at: null,
+    objects: [],
+    parts: { count: 1 },
+    assigned: null,
+    note: null,
+    remedies: about('cluster_etcd_full').remedies,
+    story: [{ at, text: 'It began. etcd is full.', by: null }],
+  }
+  const sent: unknown[] = []
+  api.on(incidentList, () => pageOf([incident]))
+  api.on(incidentGet, () => incident)
+  api.on(incidentAssign, ({ body }) => {
+    sent.push(body)
+    return { ...incident, assigned: { to: { id, name: 'grace@example.com' }, by: 'ops', at } }
+  })
+  api.on(incidentUpdate, ({ body }) => {
+    sent.push(body)
+    return { ...incident, note: 'mine' }
+  })
+  const cli = await startCli(api)
+  expect((await cli.run('incidents')).out).toContain('web refuses writes')
+  const { out } = await cli.run('incident show web')
+  expect(out).toContain('  steelyard cluster defragment web\n')
+  expect(out).toContain('It began. etcd is full.')
+  expect((await cli.run('incident assign web')).out).toBe(
+    'web refuses writes: assigned to grace@example.com\n',
+  )
+  await cli.run('incident assign web --to nobody')
+  expect((await cli.run('incident note web --text mine')).out).toBe('web refuses writes: noted\n')
+  expect((await cli.run('incident note web')).exit).toBe(2)
+  expect(await cli.run('incident show desk')).toMatchObject({
+    exit: 5,
+    err: 'There is no open incident of desk\nsteelyard incidents shows them\n',
+  })
+  expect(sent).toEqual([{}, { user_id: null }, { note: 'mine' }])
 })

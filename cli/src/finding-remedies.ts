@@ -3,8 +3,10 @@ import type { Finding } from '#contract/findings/findings.ts'
 import type { RemedyAction } from '#contract/findings/kinds.ts'
 import { oneLine } from './text.ts'
 
+type Mended = Pick<Finding, 'id' | 'object' | 'cluster' | 'remedies'>
+
 interface Of {
-  readonly finding: Finding
+  readonly finding: Mended
   /** The object's name. */
   readonly name: string
   /** The name of its cluster. */
@@ -44,7 +46,7 @@ const commandOf: Readonly<Record<RemedyAction, (of: Of) => string>> = {
 }
 
 /** `steelyard cluster defragment web`, of each remedy, each once. */
-export const remedyCommands = (finding: Finding): string[] => [
+export const remedyCommands = (finding: Mended): string[] => [
   ...new Set(
     finding.remedies.map(({ action }) => {
       const { object, cluster } = finding

@@ -8,6 +8,7 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
+import { incidentList } from '#contract/incidents/incidents.ts'
 import { channelList } from '#contract/alerts/channels.ts'
 import { alertRuleList } from '#contract/alerts/rules.ts'
 import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
@@ -304,6 +305,30 @@ export const finding: Noun = {
         `${oneLine(text)} has ${more.length + 1} open findings: ${[one, ...more].map(({ id, kind }) => `${id} (${findingKinds[kind].title})`).join(', ')}`,
       )
     return { id: one.id, name: text }
+  },
+}
+/** Often there is one incident of an object, so the object's name is enough. */
+export const incident: Noun = {
+  value: 'INCIDENT',
+  help: 'Id of the incident, or the name of what it is about if that has one open incident',
+  example: '0198c0de-0000-7000-8000-000000000002',
+  names: ['incidents', '.id'],
+  async find(api, text) {
+    if (isId(text)) return { id: text, name: text }
+    const { items } = await api.call(incidentList, {
+      query: { q: text.slice(0, longestQuery), per_page: incidentList.list.mostPerPage },
+    })
+    const [one, ...more] = items.filter(({ object }) => object.name === text.trim())
+    if (!one)
+      throw new CliError('not_found', `There is no open incident of ${oneLine(text)}`, {
+        hint: 'steelyard incidents shows them',
+      })
+    if (more.length > 0)
+      throw new CliError(
+        'usage',
+        `${oneLine(text)} has ${more.length + 1} open incidents: ${[one, ...more].map(({ id, title }) => `${id} (${oneLine(title)})`).join(', ')}`,
+      )
+    return { id: one.id, name: one.title }
   },
 }
 export const image = unnamed('image')

@@ -13,6 +13,7 @@ import {
   remedyActions,
 } from '../findings/kinds.ts'
 import { list, listOperation } from '../list.ts'
+import { seen } from '../names.ts'
 import { operation, type Words } from '../operation.ts'
 import { byId, time } from '../page.ts'
 import { type Effect, effects, effectsInOrder } from './effects.ts'
@@ -153,6 +154,39 @@ export const incidentGet = operation('incidentGet', 'GET /v1/incidents/{id}', 's
   answer: Incident,
 })
 
+const IncidentAssignment = z.strictObject({
+  /** Null: nobody has it any more. Left out: the caller has it. */
+  user_id: z.optional(z.nullable(z.uuid())),
+})
+export const incidentAssign = operation(
+  'incidentAssign',
+  'POST /v1/incidents/{id}/assign',
+  'signed_in',
+  {
+    summary:
+      'Say who takes care of an open incident, or that nobody does. Nobody is reminded of an assigned incident. Needs the scope that changes its object.',
+    params: byId,
+    body: IncidentAssignment,
+    kept: true,
+    answer: Incident,
+    errors: ['incident_ended'],
+  },
+)
+
+const IncidentChange = z.strictObject({
+  /** Null or empty: no note. */
+  note: z.nullable(
+    z.string().check(z.trim(), z.maxLength(500, 'The note has at most 500 characters'), seen()),
+  ),
+})
+export const incidentUpdate = operation('incidentUpdate', 'PATCH /v1/incidents/{id}', 'signed_in', {
+  summary:
+    'Change the note of an incident, also of one that has ended. Needs the scope that changes its object.',
+  params: byId,
+  body: IncidentChange,
+  answer: Incident,
+})
+
 /** Words for the API documentation. */
 export const words: Words = {
   objects: {
@@ -164,10 +198,16 @@ export const words: Words = {
   },
   fields: {
     effect: 'Only incidents with this effect.',
+    'incidentAssign.user_id':
+      'Id of the user who takes care of it; null: nobody; left out: the caller.',
     'incidentList.object': 'Only incidents with a finding of the object with this id.',
     'incidentList.cluster': 'Only incidents of this cluster and its servers, by name or id.',
     'incidentList.severity': 'Only incidents of this severity.',
     'incidentList.ended':
       'Only incidents that have ended (`true`), or that are open (`false`, the default).',
+  },
+  bodies: {
+    incidentAssign: { user_id: null },
+    incidentUpdate: { note: 'The network team looks at the ports of rack A-07' },
   },
 }

@@ -151,6 +151,7 @@ export interface Columns {
   'incident.kind': FindingKind
   'incident.objects': readonly WorstPart['object'][]
   'incident.worst': WorstPart
+  'incident_step.object_kind': FindingObject
   'join_token.labels': Labels
   'measurement_day.day': string
   'measurement_minute.figures': readonly (number | null)[]

@@ -552,6 +552,14 @@ export interface Tables {
     assigned_at: Date | null
     note: string | null
   }
+  incident_step: {
+    id: GeneratedAlways<number>
+    incident_id: string
+    at: Date
+    text: string
+    by_name: string | null
+    object_kind: Columns['incident_step.object_kind'] | null
+  }
   installation: {
     singleton: Generated<boolean>
     id: Generated<string>

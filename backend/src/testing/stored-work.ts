@@ -131,6 +131,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     when: 'both',
   },
   incident: 'written by the program, one for each finding without a cause',
+  incident_step: 'at most 80 for each incident',
   installation: 'one row',
   invitation: {
     bound: [invitationLimit.most],

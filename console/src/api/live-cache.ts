@@ -45,7 +45,8 @@ const concerned: Record<EventKind, readonly string[]> = {
   operation: ['operation', 'overview', 'cluster', 'historyList', 'sharedPatch'],
   // A cluster counts its servers that are not well.
   finding: ['finding', 'overview', 'historyList', 'clusterList', 'clusterGet'],
-  incident: ['incident', 'overview'],
+  // Who has an incident has its findings too.
+  incident: ['incident', 'finding', 'overview'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
   channel: ['channel', 'alertRule'],

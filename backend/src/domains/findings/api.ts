@@ -42,6 +42,13 @@ export interface EndedPart {
   readonly intoId: string | null
 }
 
+/** The incident that a finding is part of. */
+export interface KeptIn {
+  readonly id: string
+  /** Who takes care of it. */
+  readonly taken: { readonly by: string; readonly at: Date } | null
+}
+
 /** What findings ask of incidents, which are built on them. */
 export interface IncidentKeeping {
   /**
@@ -53,10 +60,19 @@ export interface IncidentKeeping {
     open: readonly OpenPart[],
     ended: readonly EndedPart[],
     at: Date,
-  ) => Promise<ReadonlyMap<string, string>>
+  ) => Promise<ReadonlyMap<string, KeptIn>>
+  /** Assigns the incident to who acknowledged a finding of it. `note`: null keeps its note. */
+  readonly acknowledged: (
+    tx: Tx,
+    caller: UserCaller,
+    incidentId: string,
+    note: string | null,
+  ) => Promise<void>
 }
 
 export interface Findings {
+  /** Says of the open findings of an incident that somebody takes care of them; null: nobody. */
+  readonly taken: (tx: Tx, incidentId: string, by: KeptIn['taken']) => Promise<void>
   /**
    * Judges everything now and stores the findings. Does nothing while another process judges. After
    * `start`, it runs by itself; tests call it directly.

@@ -8,7 +8,12 @@ import {
 } from '#contract/findings/findings.ts'
 import { silenceCreate } from '#contract/alerts/silences.ts'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
-import { incidentGet, incidentList } from '#contract/incidents/incidents.ts'
+import {
+  incidentAssign,
+  incidentGet,
+  incidentList,
+  incidentUpdate,
+} from '#contract/incidents/incidents.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { serverGet } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
@@ -327,6 +332,53 @@ test('an open finding is acknowledged by who may change its object, and the audi
   })
   const missing = await viewer.call(findingGet, { params: { id: randomUUID() } })
   expect(missing.status).toBe(404)
+})
+
+test('an incident is assigned and noted by who may change its object, and its story says so', async () => {
+  const id = await add('owned')
+  await silence([id])
+  const [found] = await of(id)
+  const params = { id: found!.incident_id! }
+  const incident = async () => (await viewer.call(incidentGet, { params })).answer!
+  const none = randomUUID()
+  expect((await viewer.call(incidentAssign, { params, body: {} })).status).toBe(403)
+  expect((await viewer.call(incidentUpdate, { params, body: { note: 'x' } })).status).toBe(403)
+  expect(
+    (await operator.call(incidentAssign, { params, body: { user_id: none } })).problem,
+  ).toMatchObject({ code: 'invalid', fields: { user_id: 'There is no such active user' } })
+  expect((await operator.call(incidentAssign, { params: { id: none }, body: {} })).status).toBe(404)
+
+  // Who acknowledges a finding has its incident, and who has an incident has its findings.
+  await operator.call(findingAcknowledge, { params: { id: found!.id }, body: { note: 'Mine' } })
+  expect(await incident()).toMatchObject({
+    assigned: { to: { name: operator.email }, by: operator.email },
+    note: 'Mine',
+  })
+  const nobody = await operator.call(incidentAssign, { params, body: { user_id: null } })
+  expect(nobody.answer!.assigned).toBeNull()
+  expect(await of(id)).toMatchObject([{ acknowledged: null }])
+  await operator.call(incidentAssign, { params, body: {} })
+  expect(await of(id)).toMatchObject([{ acknowledged: { by: operator.email } }])
+  await operator.call(incidentUpdate, { params, body: { note: ' Rack 3 ' } })
+  backend.clock.advance(11 * 60_000)
+  await mend([id])
+  expect((await operator.call(incidentAssign, { params, body: {} })).problem).toMatchObject({
+    code: 'incident_ended',
+  })
+  await operator.call(incidentUpdate, { params, body: { note: '' } })
+  const { story, ...after } = await incident()
+  expect(after).toMatchObject({ note: null, assigned: { by: operator.email } })
+  const { email } = operator
+  expect(story.map(({ text, by }) => [text, by])).toEqual([
+    [`It began. ${found!.reason}`, null],
+    [`Assigned to ${email}.`, email],
+    ['Note: Mine', email],
+    [`${email} does not have it any more.`, email],
+    [`Assigned to ${email}.`, email],
+    ['Note: Rack 3', email],
+    ['It ended after 11 min.', null],
+    ['The note was removed.', email],
+  ])
 })
 
 test('the worst findings come first, and a finding that changes nothing tells nobody', async () => {

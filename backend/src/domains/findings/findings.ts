@@ -163,6 +163,10 @@ export function findings(parts: FindingParts): Findings & Domain {
           scope: findingObjects[row.object_kind].read,
         },
       })
+      if (row.incident_id !== null) {
+        await parts.incidents.acknowledged(tx, caller, row.incident_id, text)
+        await store.setTaken(tx, row.incident_id, { by: caller.email, at: new Date(clock.now()) })
+      }
       await wakeAlerts(parts.engine, tx)
       return present((await store.find(tx, id))!)
     })
@@ -198,6 +202,7 @@ export function findings(parts: FindingParts): Findings & Domain {
     name: 'findings',
     figures: async () => figuresOf(await store.openCounts(db)),
     judge,
+    taken: async (tx, incidentId, by) => void (await store.setTaken(tx, incidentId, by)),
     standing: async (on, ids) => standing(on, await store.openOr(on, ids)),
     async attention(caller, silences) {
       const all = { silences, together: await silencedTogether(silences) }

@@ -313,7 +313,7 @@ export function judging(parts: FindingParts) {
     const incidents = await parts.incidents.keep(tx, open, over, at)
     await store.setIncidents(
       tx,
-      [...incidents].filter(([id, incident]) => (before.get(id) ?? null) !== incident),
+      [...incidents].filter(([id, incident]) => (before.get(id) ?? null) !== incident.id),
     )
   }
 

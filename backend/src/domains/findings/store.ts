@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 import { happened } from '../../history.ts'
+import type { KeptIn } from './api.ts'
 import { past } from './past.ts'
 
 type On = Db | Tx
@@ -145,16 +146,34 @@ export async function update(
   happened(tx, ...past(await changing.returningAll().executeTakeFirstOrThrow()))
 }
 
-/** The incidents of findings, by the id of the finding. */
+/** Says which incidents findings are part of. What joins one that somebody has is acknowledged. */
 export const setIncidents = async (
   tx: Tx,
-  all: readonly (readonly [id: string, incident: string])[],
+  all: readonly (readonly [id: string, KeptIn])[],
 ): Promise<void> => {
   if (all.length === 0) return
-  await sql`update finding f set incident_id = i.incident
-    from unnest(${all.map(([id]) => id)}::uuid[], ${all.map(([, incident]) => incident)}::uuid[]) as i (id, incident)
+  await sql`update finding f set incident_id = i.incident,
+      acknowledged_by = coalesce(f.acknowledged_by, i.by), acknowledged_at = coalesce(f.acknowledged_at, i.at)
+    from unnest(${all.map(([id]) => id)}::uuid[], ${all.map(([, { id }]) => id)}::uuid[],
+      ${all.map(([, { taken }]) => taken?.by ?? null)}::text[], ${all.map(([, { taken }]) => taken?.at ?? null)}::timestamptz[]) as i (id, incident, by, at)
     where f.id = i.id`.execute(tx)
 }
+
+/** Acknowledges the open findings of an incident, or takes that back. */
+export const setTaken = (tx: Tx, incidentId: string, by: KeptIn['taken']) =>
+  tx
+    .updateTable('finding')
+    .set(
+      by === null
+        ? { acknowledged_at: null, acknowledged_by: null, acknowledged_note: null }
+        : (e) => ({
+            acknowledged_at: e.fn.coalesce('acknowledged_at', e.val(by.at)),
+            acknowledged_by: e.fn.coalesce('acknowledged_by', e.val(by.by)),
+          }),
+    )
+    .where('incident_id', '=', incidentId)
+    .where('ended_at', 'is', null)
+    .execute()
 
 /** The servers of these findings that are silent now, or also those that were after this time. */
 export const affectedBy = (on: On, ids: readonly string[], at?: Date): Promise<AffectedRow[]> =>

@@ -1,16 +1,30 @@
 /** Incidents: reading them. What they are is stored with the findings (`keeping.ts`). */
 import { type FindingObject, findingObjects } from '#contract/findings/kinds.ts'
 import { effects } from '#contract/incidents/effects.ts'
-import { type Incident, incidentGet, incidentList } from '#contract/incidents/incidents.ts'
+import {
+  type Incident,
+  incidentAssign,
+  incidentGet,
+  incidentList,
+  incidentUpdate,
+  mostStorySteps,
+  type StoryStep,
+} from '#contract/incidents/incidents.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { permits } from '#contract/permissions.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
-import { remediesOf } from '../findings/api.ts'
+import { type Findings, remediesOf } from '../findings/api.ts'
+import type { Operations } from '../operations/api.ts'
+import type { Users } from '../users/api.ts'
+import { assign, noteOn } from './assigning.ts'
 import * as store from './store.ts'
+import { tried } from './story.ts'
 
 /** How long ended incidents are kept, as their findings are. */
 const keptMs = 730 * 24 * 3_600_000
@@ -74,7 +88,18 @@ function present(row: store.IncidentRow, caller: UserCaller): Incident {
   }
 }
 
-export function incidents({ db, clock }: Platform): Domain {
+/** Operations that a story names. */
+const mostTried = 30
+
+interface IncidentParts extends Pick<Platform, 'db' | 'clock' | 'engine' | 'record'> {
+  readonly findings: Pick<Findings, 'taken'>
+  readonly operations: Pick<Operations, 'about'>
+  readonly users: Pick<Users, 'lock'>
+}
+
+export function incidents(parts: IncidentParts): Domain {
+  const { db, clock, operations } = parts
+
   const list = async (
     caller: UserCaller,
     query: Input<typeof incidentList>['query'],
@@ -92,13 +117,84 @@ export function incidents({ db, clock }: Platform): Domain {
     if (!row || !maySee(caller, row.object_kind)) throw unknown()
     return row
   }
+  /** What the caller may read of the story, in the order of time. */
+  const storyOf = async (
+    caller: UserCaller,
+    { id, object_ids, since, ended_at }: store.IncidentRow,
+  ): Promise<StoryStep[]> => {
+    const [steps, tries] = await Promise.all([
+      store.stepsOf(db, id),
+      operations.about(
+        caller.scopes,
+        object_ids,
+        since,
+        ended_at ?? new Date(clock.now()),
+        mostTried,
+      ),
+    ])
+    return [
+      ...steps.flatMap(({ at, text, by_name, object_kind }) =>
+        object_kind !== null && !maySee(caller, object_kind)
+          ? []
+          : [{ at: at.toISOString(), text, by: by_name }],
+      ),
+      ...tries.map(tried),
+    ]
+      .toSorted((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1))
+      .slice(-mostStorySteps)
+  }
+  const whole = async (caller: UserCaller, row: store.IncidentRow): Promise<Incident> => ({
+    ...present(row, caller),
+    story: await storyOf(caller, row),
+  })
+  /** Changes an incident under its lock. */
+  const change = async (
+    caller: UserCaller,
+    id: string,
+    by: (tx: Tx, row: store.IncidentRow) => Promise<store.IncidentRow>,
+  ): Promise<Incident> => {
+    const after = await inTransaction(db, async (tx) => {
+      const row = await store.lock(tx, id)
+      if (!row || !maySee(caller, row.object_kind)) throw unknown()
+      demand(permits(caller.scopes, findingObjects[row.object_kind].write), 'forbidden')
+      return by(tx, row)
+    })
+    return whole(caller, after)
+  }
+  const assignTo = (
+    caller: UserCaller,
+    id: string,
+    userId: string | null | undefined,
+  ): Promise<Incident> =>
+    change(caller, id, async (tx, row) => {
+      if (row.ended_at !== null)
+        throw new Problem('incident_ended', 'The incident has ended already')
+      const user = userId === null ? null : await parts.users.lock(tx, userId ?? caller.userId)
+      if (user === undefined || user?.disabled_at)
+        throw new Problem('invalid', 'There is no such active user', {
+          user_id: 'There is no such active user',
+        })
+      const after = await assign(parts, tx, caller, row, user && { id: user.id, name: user.email })
+      const { assigned_by: by, assigned_at: at } = after
+      await parts.findings.taken(tx, id, by === null || at === null ? null : { by, at })
+      return after
+    })
+
   return {
     name: 'incidents',
     routes(app) {
       const on = serve(app)
       on(incidentList, ({ caller, query }) => list(signedIn(caller), query))
       on(incidentGet, async ({ caller, params }) =>
-        present(await get(signedIn(caller), params.id), signedIn(caller)),
+        whole(signedIn(caller), await get(signedIn(caller), params.id)),
+      )
+      on(incidentAssign, ({ caller, params, body }) =>
+        assignTo(signedIn(caller), params.id, body.user_id),
+      )
+      on(incidentUpdate, ({ caller, params, body }) =>
+        change(signedIn(caller), params.id, (tx, row) =>
+          noteOn(parts, tx, signedIn(caller), row, body.note === '' ? null : body.note),
+        ),
       )
     },
     removeOld: async () => void (await store.forget(db, new Date(clock.now() - keptMs))),

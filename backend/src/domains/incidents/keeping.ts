@@ -13,9 +13,11 @@ import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { slices } from '../../slices.ts'
 import { endTold } from '../alerts/api.ts'
-import type { EndedPart, IncidentKeeping, OpenPart } from '../findings/api.ts'
+import type { EndedPart, IncidentKeeping, KeptIn, OpenPart } from '../findings/api.ts'
+import { assign, noteOn } from './assigning.ts'
 import { type Joined, joining } from './joining.ts'
 import * as store from './store.ts'
+import { over, told } from './story.ts'
 
 /** What begins again within this time continues its incident, in ms. */
 const againMs = 3_600_000
@@ -108,26 +110,40 @@ const sayDifferent = (one: store.IncidentRow, before: store.IncidentRow): boolea
     ([column, value]) => !isDeepStrictEqual(value, before[column as keyof store.IncidentRow]),
   )
 
-export const keeping = ({ tell }: Pick<Platform, 'tell'>): IncidentKeeping => ({
+export const keeping = (
+  parts: Pick<Platform, 'clock' | 'engine' | 'record' | 'tell'>,
+): IncidentKeeping => ({
+  async acknowledged(tx, caller, incidentId, note) {
+    const row = await store.lock(tx, incidentId)
+    if (row === undefined || row.ended_at !== null) return
+    const to = { id: caller.userId, name: caller.email }
+    await assign(parts, tx, caller, row, to)
+    if (note !== null) await noteOn(parts, tx, caller, row, note)
+  },
+
   async keep(tx: Tx, open: readonly OpenPart[], ended: readonly EndedPart[], at: Date) {
     const known = await store.lockRecent(tx, new Date(at.getTime() - againMs))
-    const { joined, over } = await joining(open, ended, known)
+    const { joined, over: gone } = await joining(open, ended, known)
     const slice = slices()
     const byId = new Map(known.map((row) => [row.id, row]))
     const put: store.IncidentRow[] = []
+    const steps: store.NewStep[] = []
     const isNew = new Set<string>()
     const idOf = new Map<Joined, string>()
-    const incidents = new Map<string, string>()
+    const incidents = new Map<string, KeptIn>()
     for (const one of joined) {
       if (slice.isOver()) await slice.next()
       const before = one.incidentId === null ? undefined : byId.get(one.incidentId)
       const row = wanted(one, before, at)
       idOf.set(one, row.id)
-      for (const { id } of one.parts) incidents.set(id, row.id)
+      const { assigned_by: by, assigned_at } = row
+      const taken = by === null || assigned_at === null ? null : { by, at: assigned_at }
+      for (const { id } of one.parts) incidents.set(id, { id: row.id, taken })
       if (before === undefined) isNew.add(row.id)
+      steps.push(...told(one, before, at).map((step) => ({ ...step, incident_id: row.id })))
       if (before === undefined || sayDifferent(row, before)) put.push(row)
     }
-    const ending = over.map(({ id, into }) => ({
+    const ending = gone.map(({ id, into }) => ({
       id,
       into: into === null ? null : idOf.get(into)!,
     }))
@@ -141,7 +157,19 @@ export const keeping = ({ tell }: Pick<Platform, 'tell'>): IncidentKeeping => ({
     await store.put(tx, put)
     const merged = ending.filter(({ into }) => into !== null)
     if (merged.length > 0) await store.end(tx, merged, at)
-    await tell(tx, system, [
+    const titles = new Map(put.map(({ id, title }) => [id, title]))
+    await store.addSteps(tx, [
+      ...steps,
+      ...ending.map(({ id, into }) => ({
+        ...over(
+          byId.get(id)!.since,
+          at,
+          into === null ? null : (titles.get(into) ?? byId.get(into)!.title),
+        ),
+        incident_id: id,
+      })),
+    ])
+    await parts.tell(tx, system, [
       ...put.map(({ id, object_kind }) => ({
         name: isNew.has(id) ? ('incident.created' as const) : ('incident.updated' as const),
         object: { kind: 'incident' as const, id },

@@ -1,5 +1,5 @@
 /** SQL for incidents. */
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import { effects, effectsInOrder } from '#contract/incidents/effects.ts'
 import { incidentList } from '#contract/incidents/incidents.ts'
 import type { Input } from '#contract/operation.ts'
@@ -119,6 +119,57 @@ export const end = (
   sql`update incident i set ended_at = ${at}, merged_into = o.target
     from unnest(${all.map(({ id }) => id)}::uuid[], ${all.map(({ into }) => into)}::uuid[]) as o (id, target)
     where i.id = o.id`.execute(tx)
+
+/** A step of a story that is to be stored. */
+export type NewStep = Pick<
+  Selectable<Tables['incident_step']>,
+  'incident_id' | 'at' | 'text' | 'by_name' | 'object_kind'
+>
+/** Steps that are kept of an incident: the first, and the newest. */
+const keptSteps = 80
+
+export async function addSteps(tx: Tx, steps: readonly NewStep[]): Promise<void> {
+  for (let from = 0; from < steps.length; from += batch)
+    await tx
+      .insertInto('incident_step')
+      .values(steps.slice(from, from + batch))
+      .execute()
+  const ids = [...new Set(steps.map((step) => step.incident_id))]
+  if (ids.length > 0)
+    await sql`delete from incident_step s using (
+        select id, row_number() over (partition by incident_id order by id) as nth,
+          row_number() over (partition by incident_id order by id desc) as from_last
+        from incident_step where incident_id = any(${ids}::uuid[])
+      ) o where o.id = s.id and o.from_last >= ${keptSteps} and o.nth > 1`.execute(tx)
+}
+
+export const stepsOf = (on: On, id: string) =>
+  on
+    .selectFrom('incident_step')
+    .select(['at', 'text', 'by_name', 'object_kind'])
+    .where('incident_id', '=', id)
+    .orderBy('at')
+    .orderBy('id')
+    .execute()
+
+export const lock = (tx: Tx, id: string): Promise<IncidentRow | undefined> =>
+  tx.selectFrom('incident').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+
+/** A change by a person. */
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Pick<
+    Updateable<Tables['incident']>,
+    'assigned_to' | 'assigned_name' | 'assigned_by' | 'assigned_at' | 'note'
+  >,
+): Promise<IncidentRow> =>
+  tx
+    .updateTable('incident')
+    .set(change)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 
 /** Deletes incidents that ended before this time. */
 export const forget = (db: Db, before: Date) =>

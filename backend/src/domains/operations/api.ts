@@ -157,6 +157,12 @@ export interface HaltedOperation {
   readonly title: string
 }
 
+/** An operation in few words. */
+export type Tried = Pick<
+  Operation,
+  'kind' | 'target' | 'status' | 'reason' | 'created_by' | 'created_at'
+>
+
 export interface Operations {
   /** Creates an operation in the caller's transaction and wakes its reconciler after the commit. */
   readonly create: <K extends OperationKind>(
@@ -250,6 +256,17 @@ export interface Operations {
     scopes: readonly Scope[],
     limit: number,
   ) => Promise<Operation[]>
+  /**
+   * The first operations between two times on these objects, or with a step on one of them, that the
+   * scopes permit to see; without their steps.
+   */
+  readonly about: (
+    scopes: readonly Scope[],
+    objects: readonly string[],
+    from: Date,
+    to: Date,
+    limit: number,
+  ) => Promise<Tried[]>
   /** The upgrades of clusters that stopped, and after which none of their kind has begun. */
   readonly stoppedUpgrades: (on: On) => Promise<StoppedUpgrade[]>
   /**

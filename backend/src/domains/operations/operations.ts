@@ -22,7 +22,7 @@ import type { Work } from '../../engine/engine.ts'
 import type { SystemCaller, UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain } from '../../platform.ts'
-import type { Operations } from './api.ts'
+import type { Operations, Tried } from './api.ts'
 import { maySee, type OperationParts, serialised, type View, viewing } from './present.ts'
 import { delays } from './delays.ts'
 import { removeOld, unknownOperation } from './removing.ts'
@@ -100,6 +100,21 @@ const reading = (
     (await judged.touched(on, endedSince)).map(({ server_id, since }) => ({
       server_id: server_id!,
       since,
+    })),
+  about: async (
+    scopes: readonly Scope[],
+    objects: readonly string[],
+    from: Date,
+    to: Date,
+    limit: number,
+  ): Promise<Tried[]> =>
+    (await judged.about(db, scopes, objects, { from, to, limit })).map((row) => ({
+      kind: row.kind,
+      target: { kind: row.target_kind, id: row.target_id, name: row.target_name },
+      status: row.status,
+      reason: row.reason,
+      created_by: row.created_by_name,
+      created_at: row.created_at.toISOString(),
     })),
   /** For the overview: the newest running operations, or the latest failures. */
   recent: async (

@@ -28,6 +28,28 @@ export const touched = (on: Db | Tx, endedSince: Date) =>
     .groupBy('s.node_id')
     .execute()
 
+/** The first operations between two times on these objects, or with a step on one of them. */
+export const about = (
+  on: Db | Tx,
+  scopes: readonly string[],
+  objects: readonly string[],
+  { from, to, limit }: { from: Date; to: Date; limit: number },
+) =>
+  on
+    .selectFrom('operation as o')
+    .select(['o.kind', 'o.target_kind', 'o.target_id', 'o.target_name'])
+    .select(['o.status', 'o.reason', 'o.created_by_name', 'o.created_at'])
+    .where('o.created_at', '>=', from)
+    .where('o.created_at', '<=', to)
+    .where(sql<boolean>`(o.scope is null or o.scope = any(${scopes}::text[]))`)
+    .where(
+      sql<boolean>`(o.target_id = any(${objects}::uuid[]) or exists (select from operation_step s where s.operation_id = o.id and s.node_id = any(${objects}::uuid[])))`,
+    )
+    .orderBy('o.created_at')
+    .orderBy('o.id')
+    .limit(limit)
+    .execute()
+
 /**
  * The changes of clusters that were to run at a time or in a maintenance window and have failed, if
  * nobody has asked for another change of the cluster since; the newest is the last. Upgrades are

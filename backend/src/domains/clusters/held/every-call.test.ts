@@ -104,6 +104,8 @@ const possible: Readonly<Record<string, string>> = {
   imageCreate: another,
   imageRegister: another,
   imageRemove: another,
+  incidentAssign: 'It says who takes care of what has happened.',
+  incidentUpdate: 'The note of an incident is no part of the document of a cluster.',
   joinTokenCreate: another,
   joinTokenRevoke: another,
   offerAccessAddressSet: another,
