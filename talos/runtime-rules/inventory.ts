@@ -14,6 +14,7 @@ import { volumeLimitInventoryRules } from './limits/volumes.ts'
 import { tpmRules } from './machine/encryption.ts'
 import { imageRules } from './machine/images.ts'
 import { nameServerInventoryRules } from './machine/name-servers.ts'
+import { otherRules } from './machine/others.ts'
 import { peerRules } from './machine/peers.ts'
 import { registrationRules } from './machine/registration.ts'
 import { resourceRules } from './machine/resources.ts'
@@ -184,6 +185,7 @@ export const inventoryRules: readonly InventoryRule[] = [
   ...registrationRules,
   ...nameServerInventoryRules,
   ...peerRules,
+  ...otherRules,
   {
     id: 'disk-that-is-not-there',
     source:

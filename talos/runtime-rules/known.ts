@@ -40,6 +40,8 @@ export interface Inventory {
   readonly addresses: readonly string[] | null
   /** Its gateways; left out if unknown. */
   readonly gateways?: readonly string[]
+  /** Patches of other servers that may give them what this one gets, and whose they are. */
+  readonly beside?: readonly { readonly by: string; readonly body: string }[]
   /** Addresses that others have, in one spelling, and who. */
   readonly taken: readonly { readonly address: string; readonly by: string }[]
 }

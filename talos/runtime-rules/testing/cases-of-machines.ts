@@ -24,6 +24,13 @@ const providers = (name: string): string =>
 const resolver = (address: string): string =>
   `apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: "${address}"}]\n`
 
+const addressed = (address: string): string =>
+  `apiVersion: v1alpha1\nkind: LinkConfig\nname: enp1s0f1\naddresses: [{address: "${address}"}]\n`
+const [key, otherKey] = ['A', 'C'].map((letter) => `${letter.repeat(42)}A=`) as [string, string]
+const wireguard = (privateKey: string): string =>
+  `apiVersion: v1alpha1\nkind: WireguardConfig\nname: wg0\nprivateKey: ${privateKey}\n`
+const oldWireguard = (privateKey: string): string =>
+  `machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: ${privateKey}}}]}}`
 const sized = { memory: 64 * gib, threads: 32 }
 const plain = { extensions: [] }
 const equipped = { extensions: ['zfs', 'iscsi-tools', 'nvidia-open-gpu-kernel-modules-lts'] }
@@ -127,6 +134,46 @@ export const casesOfMachines: Readonly<Record<string, MachineCase>> = {
       'machine: {network: {nameservers: [10.0.7.1], interfaces: [{interface: enp1s0f1, addresses: [10.0.7.1/24]}]}}',
     ],
     good: ['machine: {network: {nameservers: [10.0.0.1, 1.1.1.1]}}', resolver('fd00::1')],
+  },
+  'address-of-anothers-patch': {
+    of: {
+      beside: [
+        { by: 'fox', body: addressed('10.77.0.5/24') },
+        {
+          by: 'owl',
+          body: 'machine: {network: {interfaces: [{interface: eth1, vlans: [{vlanId: 9, addresses: [10.78.0.5/24]}]}]}}',
+        },
+        {
+          by: 'elk',
+          body: 'apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: dummy0\naddresses: [{address: 10.79.0.5/32}]\n',
+        },
+        {
+          by: 'ant',
+          body: 'machine: {network: {interfaces: [{interface: eth1, addresses: ["fd00:1::5/64"]}]}}',
+        },
+        { by: 'bee', body: ': no yaml [' },
+      ],
+    },
+    bad: [
+      addressed('10.77.0.5/24'),
+      'machine: {network: {interfaces: [{interface: enp1s0f1, addresses: [10.78.0.5/24]}]}}',
+      addressed('fd00:1:0::5/64'),
+    ],
+    good: [
+      addressed('10.77.0.6/24'),
+      'apiVersion: v1alpha1\nkind: DummyLinkConfig\nname: dummy0\naddresses: [{address: 10.79.0.5/32}]\n',
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 10.77.0.5}]\n',
+    ],
+  },
+  'key-of-anothers-patch': {
+    of: {
+      beside: [
+        { by: 'fox', body: wireguard(key) },
+        { by: 'owl', body: oldWireguard(otherKey) },
+      ],
+    },
+    bad: [wireguard(key), oldWireguard(key), wireguard(otherKey)],
+    good: [wireguard(`${'B'.repeat(43)}=`)],
   },
   'pods-of-peers-behind-firewall': {
     of: {

@@ -3,9 +3,8 @@
  * the generation that the machine is known to hold.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
-import type { NewPatch, Preview, PreviewWarning } from '#contract/patches.ts'
+import type { Preview, PreviewWarning } from '#contract/patches.ts'
 import type { lockedOutSentences } from '#contract/clusters/foreign-sentences.ts'
-import type { Verdict } from '#contract/rule.ts'
 import type { LossConsent, ServerLoss } from '#contract/servers/losses.ts'
 import type { ApplyMode, TalosClient } from '#talos/client/client.ts'
 import type { MachineImages } from '#talos/facts/images.ts'
@@ -19,8 +18,10 @@ import type { Job } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { For } from '../../reading/asker.ts'
 import type { Gate } from '../cluster-facts/api.ts'
-import type { SharedChange, StoredLayer } from './shared-layer.ts'
+import type { Around, Layering, LayerSet } from './layer-store.ts'
+import type { StoredLayer } from './shared-layer.ts'
 
+export type { Around, Beside, Layering, LayerSet, LayerStore } from './layer-store.ts'
 export { missingLink, type SharedChange, SharedLayer, type StoredLayer } from './shared-layer.ts'
 
 /** Queue of servers that get their newest configuration; the key is the server's id. */
@@ -119,42 +120,6 @@ export interface ClusterSide extends Gate {
     clusterId: string,
     wanted: { role: TalosRole; lifetimeMs: number },
   ) => Promise<Credentials | null>
-}
-
-/** What configurations asks of the store of layers. */
-export interface LayerStore {
-  readonly ofServer: (on: Db | Tx, nodeId: string) => Promise<StoredLayer[]>
-  /**
-   * The layers of the server with a change that isn't stored yet. `room`: whether a user may add so
-   * many patches.
-   */
-  readonly after: (
-    on: Db | Tx,
-    nodeId: string,
-    set: LayerSet,
-  ) => Promise<Layering & { readonly isChanged: boolean; readonly room: Verdict }>
-  /** Stores what others have changed as the last layer, and returns its name. */
-  readonly keep: (
-    tx: Tx,
-    caller: Caller,
-    nodeId: string,
-    body: string,
-    links: readonly string[],
-  ) => Promise<string>
-  /**
-   * Removes the layers that were saved until then, because they have become part of the base.
-   * Returns their names.
-   */
-  readonly absorb: (tx: Tx, caller: Caller, nodeId: string, until: Date) => Promise<string[]>
-}
-
-/** A change of layers that isn't stored yet. */
-export interface LayerSet {
-  /** Layers that are added or replace the layer of the same name. */
-  readonly patches: readonly NewPatch[]
-  /** Names of layers to remove. */
-  readonly remove: readonly string[]
-  readonly shared?: readonly SharedChange[]
 }
 
 /** A merged and validated configuration. */
@@ -275,14 +240,14 @@ export interface Composing {
   /**
    * Like `compose`, for a server that may join: also what its layers say that can't work when
    * running (`refused`) or may not work (in `warnings`). @throws Problem `invalid`
-   * @param controlPlane for a worker: the configuration of a control plane of its cluster
+   * @param around what else is known of its cluster
    */
   readonly judge: (
     on: Db | Tx,
     nodeId: string,
     blueprint: Blueprint,
     set: LayerSet,
-    controlPlane?: string,
+    around?: Around,
   ) => Promise<Rendered & { readonly refused: readonly string[] }>
   /**
    * Like `judge`, for a member whose blueprint is to change; of the findings, those that the change
@@ -323,13 +288,6 @@ export interface SystemLayer {
   readonly weight: number
   /** With placeholders for what a server without a cluster doesn't know yet. */
   readonly body: string
-}
-
-/** All layers of a server that users wrote, as they would be after a change. */
-export interface Layering {
-  readonly stored: readonly StoredLayer[]
-  /** Not stored yet: they come last among layers of equal weight. */
-  readonly more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[]
 }
 
 /** A layer that a user wants to see before it is saved. */
@@ -388,7 +346,11 @@ export interface Previewing {
    * Previews a change of layers for an operation. @throws Problem `invalid` if Talos's rules refuse
    * the result; config_drifted
    */
-  readonly rehearse: (nodeId: string, set: LayerSet) => Promise<Rehearsal>
+  readonly rehearse: (
+    nodeId: string,
+    set: LayerSet,
+    around?: Pick<Around, 'beside'>,
+  ) => Promise<Rehearsal>
   /**
    * Previews the move of a server's configuration to the documents of Talos 1.14. @throws Problem
    * `invalid`; config_drifted

@@ -5,6 +5,7 @@ import { callerName } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { LayerStore } from '../configurations/api.ts'
 import type { Servers } from '../servers/api.ts'
+import { patchesBeside } from './store-beside.ts'
 import { demandPatchRoom } from './room.ts'
 import { afterwards, changesOf, isChanged, sharedAfter, sharedChangesOf } from './sets.ts'
 import { audited, type PatchStore } from './store.ts'
@@ -17,7 +18,8 @@ export function layerStore({
   record,
   store,
   servers,
-}: Pick<Platform, 'clock' | 'record'> & {
+  vault,
+}: Pick<Platform, 'clock' | 'record' | 'vault'> & {
   readonly store: PatchStore
   readonly servers: Pick<Servers, 'patched'>
 }): LayerStore {
@@ -34,6 +36,11 @@ export function layerStore({
       ...(await store.ofServer(on, nodeId)),
       ...(await store.sharedOf(on, nodeId)),
     ],
+
+    beside: async (on, server, words) =>
+      (await patchesBeside({ vault }, on, server)).filter(({ body }) =>
+        [...words].some((word) => body.includes(word)),
+      ),
 
     async after(on, nodeId, set) {
       const before = await store.ofServer(on, nodeId)

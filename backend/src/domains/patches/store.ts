@@ -18,7 +18,11 @@ export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
  * A patch may contain registry passwords and WireGuard keys, so the whole body is encrypted, and
  * can be decrypted only for its server.
  */
-const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
+export const patchPlace = (serverId: string) => ({
+  table: 'patch',
+  column: 'body_sealed',
+  owner: serverId,
+})
 
 /** Never the body, which may contain secrets. */
 const past = (
@@ -70,11 +74,11 @@ export function patchStore({ vault }: { vault: Vault }) {
   const shared: SharedStore = sharedStore({ vault })
   const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
     const { body_sealed, ...rest } = row
-    const body = await vault.open(on, { ...place(row.server_id), sealed: body_sealed })
+    const body = await vault.open(on, { ...patchPlace(row.server_id), sealed: body_sealed })
     return { ...rest, body: body.toString() }
   }
   const seal = (tx: Tx, serverId: string, body: string) =>
-    vault.seal(tx, { ...place(serverId), bytes: Buffer.from(body) })
+    vault.seal(tx, { ...patchPlace(serverId), bytes: Buffer.from(body) })
 
   const rowsOf = (on: Db | Tx, serverId: string) =>
     on.selectFrom('patch').selectAll().where('server_id', '=', serverId)

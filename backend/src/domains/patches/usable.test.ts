@@ -4,6 +4,8 @@ import { clusterCreate, clusterPreview } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { patchCreate, patchPreview, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { serverConfig } from '#contract/servers/servers.ts'
+import { sharedPatchPreview } from '#contract/shared-patches/shared-patches.ts'
+import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
 
@@ -198,10 +200,19 @@ describe('each entry holds a patch against the same rules', async () => {
     })
   ).answer!
   await buildServer(backend, { address: '10.0.0.9', datacenter_id, name: 'has-the-address' })
+  const addressed = (address: string): string =>
+    `apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\naddresses: [{address: ${address}/24}]\n`
+  const patched = await buildServer(backend, {
+    address: '10.0.0.8',
+    datacenter_id,
+    name: 'has-the-patch',
+  })
+  await create(patched, addressed('10.77.0.5'))
   const made = () =>
     buildServer(backend, {
       address: '10.0.0.5',
       datacenter_id,
+      schematic: emptySchematicId,
       hardware: JSON.stringify(hardware),
       reachable: true,
     })
@@ -235,6 +246,21 @@ describe('each entry holds a patch against the same rules', async () => {
       return [
         ...called.answer!.checks.filter(({ ok }) => !ok).map(({ message }) => message),
         ...called.answer!.servers.flatMap(({ warnings }) => warnings),
+      ]
+    },
+    'previewing a shared patch': async (body: string) => {
+      const node_ids = [await made()]
+      const { answer } = await admin.call(sharedPatchPreview, {
+        body: {
+          name: 'mine',
+          body,
+          targets: { labels: [], cluster_ids: [], roles: [], node_ids },
+        },
+      })
+      return [
+        ...answer!.refused.map(({ reason }) => reason),
+        ...answer!.groups.flatMap(({ warnings }) => warnings),
+        ...answer!.losses.map(({ reason }) => reason),
       ]
     },
     creation: async (body: string) => {
@@ -284,9 +310,50 @@ describe('each entry holds a patch against the same rules', async () => {
       'apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: data\nprovisioning: {diskSelector: {match: system_disk}, minSize: 1GiB}\n',
       /which EPHEMERAL fills/,
     ],
+    '57 one-address-for-two-servers': [
+      addressed('10.77.0.5'),
+      /10\.77\.0\.5 is also the address that patches give has-the-patch/,
+    ],
+    '60 a module without its extension': [
+      'machine: {kernel: {modules: [{name: zfs}]}}',
+      /no extension with the module zfs/,
+    ],
+    '62 a key of a TPM': [
+      'apiVersion: v1alpha1\nkind: VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 0, tpm: {}}]}\n',
+      /has a TPM 2\.0 is not known/,
+    ],
+    '65 a name server in the cluster': [
+      'apiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 10.96.0.10}]\n',
+      /service network of the cluster/,
+    ],
   }
+  test('one address for the servers of one request is warned about', async () => {
+    const body = addressed('10.88.0.5')
+    const [one, other] = [await made(), await made()]
+    const { answer } = await admin.call(sharedPatchPreview, {
+      body: {
+        name: 'mine',
+        body,
+        targets: { labels: [], cluster_ids: [], roles: [], node_ids: [one, other] },
+      },
+    })
+    expect(answer!.groups.flatMap(({ warnings }) => warnings)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /10\.88\.0\.5 is also the address that patches give .*\{\{address\}\}/,
+        ),
+      ]),
+    )
+    const both = creationOf(one, body)
+    const servers = [one, other].map((node_id) => ({ ...both.servers[0]!, node_id }))
+    const created = await operator.call(clusterPreview, { body: { ...both, servers } })
+    expect(created.answer!.servers.flatMap(({ warnings }) => warnings).join('\n')).toMatch(
+      /10\.88\.0\.5 is also the address that patches give/,
+    )
+  })
+
   test.each(
-    (['preview', 'previewing a creation'] as const).flatMap((entry) =>
+    (['preview', 'previewing a creation', 'previewing a shared patch'] as const).flatMap((entry) =>
       Object.entries(warned).map(([what, [body, says]]) => ({ entry, what, body, says })),
     ),
   )('$entry: $what is warned about', async ({ entry, body, says }) => {

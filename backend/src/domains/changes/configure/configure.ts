@@ -6,7 +6,12 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { patchMask } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
 import { isForNow } from '../../../for-now.ts'
-import { type LayerSet, missingLink, type Rehearsal } from '../../configurations/api.ts'
+import {
+  type Beside,
+  type LayerSet,
+  missingLink,
+  type Rehearsal,
+} from '../../configurations/api.ts'
 import { listed } from '../../../sentences.ts'
 import type { MemberRow } from '../../clusters/api.ts'
 import { type ChangeKind, type ChangeView } from '../frame.ts'
@@ -54,19 +59,30 @@ type Asked = { readonly m: MemberRow } & (
   | { readonly problem: string; readonly isSilent: boolean }
 )
 
+/** Of how many servers the patches are held against those of the others. */
+const mostBeside = 20
+
 async function rehearse(
   { parts, signal }: ChangeView,
   members: readonly MemberRow[],
   setOf: (nodeId: string) => Promise<LayerSet>,
 ): Promise<Asked[]> {
   const waiting = [...members]
+  const bodies: Beside[] = []
+  for (const { name, node_id } of members.slice(0, mostBeside)) {
+    const { patches, shared = [] } = await setOf(node_id)
+    const given = [...patches, ...shared.flatMap(({ layer }) => layer ?? [])]
+    bodies.push(...given.map(({ body }) => ({ by: name, body })))
+  }
   const asked = new Map<string, Asked>()
   const one = async (): Promise<void> => {
     for (let m = waiting.shift(); m; m = waiting.shift()) {
       signal.throwIfAborted()
       try {
         const set = await setOf(m.node_id)
-        const rehearsal = await parts.configurations.rehearse(m.node_id, set)
+        const rehearsal = await parts.configurations.rehearse(m.node_id, set, {
+          beside: bodies.filter(({ by }) => by !== m.name),
+        })
         const { kind, reason } = rehearsal.verdict
         const missing = set.shared?.some(({ roll_out_id }) => roll_out_id)
           ? missingLink(rehearsal)

@@ -42,6 +42,15 @@ const setOf = (patch: ClusterServer['patch']) => ({
   remove: [],
 })
 
+/** The patches that the other servers of a request get. */
+const besideOf = ({ resolved, servers }: Pick<Asked, 'resolved' | 'servers'>, own: ChosenServer) =>
+  servers.flatMap(({ node_id, patch }) => {
+    const other = resolved.servers.find((one) => one.node_id === node_id)
+    return patch === undefined || other === undefined || node_id === own.node_id
+      ? []
+      : [{ by: other.name, body: patch.body }]
+  })
+
 /**
  * The configuration of a control plane, which decides what workers don't say; undefined if it can't
  * be composed. Of a new cluster it is one that joins.
@@ -89,13 +98,10 @@ export async function judgedConfig(
   try {
     const secrets = await parts.secrets.forPreview()
     const blueprint = previewBlueprint(parts.config, name, resolved, server, secrets)
-    const judged = await parts.configurations.judge(
-      on,
-      server.node_id,
-      blueprint,
-      setOf(patch),
-      server.role === 'worker' ? controlPlane : undefined,
-    )
+    const judged = await parts.configurations.judge(on, server.node_id, blueprint, setOf(patch), {
+      controlPlane: server.role === 'worker' ? controlPlane : undefined,
+      beside: patch === undefined ? [] : besideOf({ resolved, servers }, server),
+    })
     return { yaml: judged.yaml, warnings: judged.warnings, findings: judged.refused.map(finding) }
   } catch (error) {
     if (!(error instanceof Problem)) throw error

@@ -47,7 +47,7 @@ export function composing(
   store: ConfigurationStore,
   kept: Kept,
 ) {
-  const hold = gate({ read, servers })
+  const hold = gate({ read, servers, layers })
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> =>
     (await servers.forPlan(on, [nodeId]))[0]!
 
@@ -163,10 +163,10 @@ export function composing(
     return { yaml }
   }
 
-  const judge: Composing['judge'] = async (on, nodeId, blueprint, set, controlPlane) => {
+  const judge: Composing['judge'] = async (on, nodeId, blueprint, set, around = {}) => {
     const server = await factsOf(on, nodeId)
     const { yaml: base, ...made } = await generatedFrom(on, blueprint)
-    const context = { ...made.context, controlPlane }
+    const context = { ...made.context, controlPlane: around.controlPlane }
     const { stored, more } = await layers.after(on, nodeId, set)
     const { refused, cautions, ...rendered } = await hold(ours, on, server, {
       base,
@@ -174,6 +174,7 @@ export function composing(
       layers: layersOf(server, context, stored, more),
       before: { layers: layersOf(server, context, []) },
       own: set.patches[0]?.name ?? '',
+      beside: around.beside,
     })
     return {
       ...rendered,

@@ -9,7 +9,7 @@ import type { Platform } from '../../../platform.ts'
 import type { For } from '../../../reading/asker.ts'
 import { within } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/api.ts'
-import type { Rendered } from '../api.ts'
+import type { Beside, LayerStore, Rendered } from '../api.ts'
 import { inventoryFor, type Others } from './inventory.ts'
 import type { Layer, RenderContext } from './layers.ts'
 import { cautionsOf, demandValid, knownOf, refusedOf, type Versions } from './render.ts'
@@ -27,6 +27,8 @@ interface Asked {
   }
   /** Name of the layer that is changed: lines of findings are those of its text. */
   readonly own: string
+  /** Patches that other servers get by the same request. */
+  readonly beside?: readonly Beside[] | undefined
 }
 
 export interface Held extends Rendered {
@@ -38,12 +40,19 @@ export interface Held extends Rendered {
 
 /** @throws Problem `invalid` from `hold`, if Talos would refuse the configuration */
 export const gate =
-  ({ read, servers }: Pick<Platform, 'read'> & { readonly servers: Others }) =>
+  ({
+    read,
+    servers,
+    layers: others,
+  }: Pick<Platform, 'read'> & {
+    readonly servers: Others
+    readonly layers: Pick<LayerStore, 'beside'>
+  }) =>
   async (
     who: For,
     on: Db | Tx,
     server: ServerFacts,
-    { base, context, layers, before, own }: Asked,
+    { base, context, layers, before, own, beside }: Asked,
   ): Promise<Held> => {
     const composed = await within(read, on)(
       who,
@@ -52,10 +61,11 @@ export const gate =
       { base, layers },
       knownOf(context),
       await inventoryFor(
-        { db: on, servers },
+        { db: on, servers, layers: others },
         server,
         context,
         layers.map((layer) => layer.body),
+        beside,
       ),
     )
     return {

@@ -1,10 +1,12 @@
 /** What is known of a server, in the form that Talos's rules take. */
+import { isIP } from 'node:net'
 import { capacityOf } from '#contract/capacity.ts'
 import { devicePath } from '#contract/disks/disks.ts'
 import type { Inventory } from '#talos/runtime-rules/known.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ServerFacts } from '../../servers/api.ts'
+import type { Beside, LayerStore } from '../api.ts'
 import type { RenderContext } from './layers.ts'
 
 /** The server's links with the drivers of their hardware. */
@@ -32,7 +34,16 @@ export interface Others {
 }
 
 /** Whether a patch may give a server an address. The addresses of others are read only then. */
-const mayAddress = (body: string): boolean => /vip|address|cidr/i.test(body)
+const mayAddress = (body: string): boolean => /vip|address|cidr|privatekey/i.test(body)
+/** Addresses and keys in a text, as words. */
+function* wordsOf(body: string): Generator<string> {
+  for (const word of body.split(/[^0-9A-Za-z.:+/=]+/))
+    for (const one of [word, word.split('/', 1)[0]!])
+      if (isIP(one) !== 0 || /^[A-Za-z0-9+/]{43}=$/.test(one)) yield one
+}
+/** Most words that are looked for in patches of other servers. */
+const mostWords = 256
+
 /** Whether a patch may keep others out. They are read only then. */
 const mayKeepOut = (body: string): boolean => body.includes('NetworkRuleConfig')
 
@@ -49,23 +60,40 @@ function extensionsOf(server: ServerFacts, installImage: string): readonly strin
   return server.schematic === emptySchematicId ? [] : (server.hardware?.extensions ?? null)
 }
 
-/** The inventory for patches with these bodies. */
+/**
+ * The inventory for patches with these bodies.
+ * @param beside patches that other servers get by the same request
+ */
 export const inventoryFor = async (
-  { db, servers }: { readonly db: Db | Tx; readonly servers: Others },
+  {
+    db,
+    servers,
+    layers,
+  }: {
+    readonly db: Db | Tx
+    readonly servers: Others
+    readonly layers: Pick<LayerStore, 'beside'>
+  },
   server: ServerFacts,
   context: Pick<RenderContext, 'installDisk' | 'installImage'>,
   bodies: readonly string[],
-): Promise<Inventory> =>
-  inventoryOf(server, context, {
-    taken: bodies.some(mayAddress) ? await servers.takenBy(db, server) : [],
+  beside: readonly Beside[] = [],
+): Promise<Inventory> => {
+  const addressing = bodies.filter(mayAddress)
+  const words = new Set(addressing.flatMap((body) => [...wordsOf(body)]).slice(0, mostWords))
+  const stored = words.size === 0 ? [] : await layers.beside(db, server, words)
+  return inventoryOf(server, context, {
+    taken: addressing.length > 0 ? await servers.takenBy(db, server) : [],
     peers: bodies.some(mayKeepOut) ? await servers.peersOf(db, server) : [],
+    beside: [...beside, ...stored],
   })
+}
 
 /** @param others addresses without prefix that others have, and the members of its cluster */
 const inventoryOf = (
   server: ServerFacts,
   { installDisk, installImage }: Pick<RenderContext, 'installDisk' | 'installImage'>,
-  others: Required<Pick<Inventory, 'taken' | 'peers'>>,
+  others: Required<Pick<Inventory, 'taken' | 'peers' | 'beside'>>,
 ): Inventory => ({
   server: server.name,
   links: server.hardware && withDrivers(server),

@@ -210,7 +210,7 @@ export function previewing(
         patch: { name: layer.name, body: isBad ? '' : layer.body },
         audience,
         links: linkNames(server),
-        inventory: await inventoryFor({ db, servers }, server, context, [layer.body]),
+        inventory: await inventoryFor({ db, servers, layers }, server, context, [layer.body]),
       })
       const errors = isBad ? refusals : merged.errors
       const said: Preview['verdict'] = errors[0]
@@ -242,7 +242,7 @@ export function previewing(
       }
     },
 
-    async rehearse(nodeId, set) {
+    async rehearse(nodeId, set, around) {
       const server = await factsOf(db, nodeId)
       const { yaml: base, context, isReal } = await baseOf(server)
       const stored = await layers.ofServer(db, nodeId)
@@ -262,11 +262,12 @@ export function previewing(
         audience: 'everybody',
         links: linkNames(server),
         inventory: await inventoryFor(
-          { db, servers },
+          { db, servers, layers },
           server,
           context,
           // A removed patch may bring to light what another one says.
           [...after.stored, ...after.more].map((layer) => layer.body),
+          around?.beside,
         ),
       })
       const [error] = merged.errors

@@ -10,10 +10,15 @@ import {
 import { count } from '#contract/words.ts'
 import { isForNow } from '../../../for-now.ts'
 import type { For } from '../../../reading/asker.ts'
-import { missingLink, type Rehearsal, type SharedChange } from '../../configurations/api.ts'
+import {
+  type Beside,
+  missingLink,
+  type Rehearsal,
+  type SharedChange,
+} from '../../configurations/api.ts'
 import { audienceOf } from '../parts.ts'
 import { changedLines } from './likeness.ts'
-import { demandTargets, exampleOf } from './filling.ts'
+import { demandTargets, exampleOf, type FilledFor, type FilledServer } from './filling.ts'
 import type { SharedParts } from './parts.ts'
 import { passing } from '../../../slices.ts'
 import { isTargetOf } from './selecting.ts'
@@ -43,11 +48,12 @@ export function previewing(parts: SharedParts) {
     { id }: TargetServer,
     change: SharedChange,
     filled: Readonly<Record<string, string>>,
+    beside: readonly Beside[] = [],
   ): Promise<Tried> => {
     const set = { patches: [], remove: [], shared: [change] }
     try {
       if (!(await patches.changes(id, set))) return 'unchanged'
-      const rehearsal = await configurations.rehearse(id, set)
+      const rehearsal = await configurations.rehearse(id, set, { beside })
       const { kind, reason } = rehearsal.verdict
       const missing = missingLink(rehearsal)
       if (missing !== null) return { refused: missing }
@@ -99,7 +105,12 @@ export function previewing(parts: SharedParts) {
           server: one.server,
           run: async (): Promise<Tried> =>
             'layer' in one
-              ? tryOn(one.server, { patch_id, layer: await one.layer() }, one.values)
+              ? tryOn(
+                  one.server,
+                  { patch_id, layer: await one.layer() },
+                  one.values,
+                  besideOf(filled, one),
+                )
               : { refused: one.refused },
         })),
         ...losing.map((server) => ({
@@ -119,6 +130,25 @@ export function previewing(parts: SharedParts) {
       return grouped(order, tried)
     },
   }
+}
+
+/** How many other servers of the patch are looked at, for what two may not have. */
+const mostBeside = 20
+
+/**
+ * What the patch gives other servers of the same datacenter or cluster: the same address or key is
+ * no mistake elsewhere.
+ */
+function besideOf(filled: readonly FilledFor[], { server: own }: FilledServer): Beside[] {
+  const beside: Beside[] = []
+  for (const one of filled) {
+    if (beside.length === mostBeside) break
+    if (!('text' in one) || one.server.id === own.id) continue
+    const { name, datacenter_id: datacenter, cluster_id: cluster } = one.server
+    if (datacenter === own.datacenter_id || (cluster !== null && cluster === own.cluster_id))
+      beside.push({ by: name, body: one.text() })
+  }
+  return beside
 }
 
 /** Id of a patch that is not saved yet. */

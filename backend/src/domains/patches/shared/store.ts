@@ -42,7 +42,7 @@ export interface RolledServer {
 
 const place = (table: string, column: string, owner: string) => ({ table, column, owner })
 const patchPlace = (id: string) => place('shared_patch', 'body_sealed', id)
-const layerPlace = (serverId: string) => place('shared_layer', 'body_sealed', serverId)
+export const layerPlace = (serverId: string) => place('shared_layer', 'body_sealed', serverId)
 const definitionPlace = (patchId: string) => place('shared_roll_out', 'definition_sealed', patchId)
 const rolledPlace = (serverId: string) => place('shared_roll_out_server', 'after_sealed', serverId)
 

@@ -137,6 +137,13 @@ const resolver = (address: string) => ({
   old: `machine: {network: {nameservers: ["${address}"]}}`,
   documents: doc('ResolverConfig', `nameservers: [{address: "${address}"}]`),
 })
+const addressed = (address: string) => ({
+  old: `machine: {network: {interfaces: [{interface: eth1, addresses: [${address}]}]}}`,
+  documents: doc('LinkConfig', `name: eth1\naddresses: [{address: ${address}}]`),
+})
+const beside: Partial<Inventory> = {
+  beside: [{ by: 'fox', body: addressed('10.77.0.5/24').old }],
+}
 const managers = ['control_plane'] as const
 
 export const reported: Readonly<Record<string, readonly Reported[]>> = {
@@ -278,6 +285,14 @@ export const reported: Readonly<Record<string, readonly Reported[]>> = {
       warned(/900 of cpu are reserved, and gull has 32 threads/),
     ),
     ...both('a little', kubelet('kubeReserved: {memory: 1Gi}'), right),
+  ],
+  '57 one-address-for-two-servers': [
+    ...both(
+      'by another server’s patch',
+      addressed('10.77.0.5/24'),
+      warned(/10\.77\.0\.5 is also the address that patches give fox/, { of: beside }),
+    ),
+    ...both('another one', addressed('10.77.0.6/24'), { ...right, of: beside }),
   ],
   '58 static-pod-with-a-service-account': [
     ...both('of kube-vip', pods('serviceAccountName: kube-vip'), refused(/DaemonSet/)),
