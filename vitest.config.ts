@@ -176,7 +176,7 @@ export default defineConfig({
     projects: [
       nodeRoom('contract', shared),
       nodeRoom('talos', shared),
-      nodeRoom('conformance', shared),
+      nodeRoom('conformance', { ...shared, exclude: [...never, 'conformance/redfish/**'] }),
       nodeRoom('simulator', shared),
       nodeRoom('backend', {
         ...onDatabase,
@@ -235,6 +235,8 @@ export default defineConfig({
           expect: { poll: { timeout: 120_000 } },
         },
       },
+      // Others' programs for Redfish, against simulated BMCs.
+      nodeRoom('redfish-by-others', { include: ['conformance/redfish/*.test.ts'] }),
       {
         ...room('console'),
         test: {

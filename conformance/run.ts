@@ -19,6 +19,14 @@ import { expressionsFor, questionOf, samples } from './expressions.ts'
 import { buildWithGo } from './go.ts'
 import { allCases } from './make-cases.ts'
 
+if (process.argv.includes('redfish')) {
+  // Takes the schemas of REDFISH_SCHEMAS, if it is set.
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'redfish-by-others']
+  const env = { ...process.env, TEST_ALL: '1' }
+  const { status } = spawnSync(process.execPath, vitest, { stdio: 'inherit', env })
+  process.exit(status ?? 1)
+}
+
 const isCheck = process.argv.includes('--check')
 const calls = isCheck ? 2_000 : 10_000
 const say = (text: string) => process.stdout.write(`${text}\n`)

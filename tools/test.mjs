@@ -240,6 +240,10 @@ if (inFull && noGenerators.length === 0)
   suite('generated clients', node, vitest('--project', 'clients'))
 else if (inFull)
   skip('generated clients', `apt-get install ${noGenerators.map(([, , one]) => one).join(' ')}`)
+// Others' programs for Redfish judge and use simulated BMCs.
+const hasPython = spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0
+if (inFull && hasPython) suite('Redfish by others', node, vitest('--project', 'redfish-by-others'))
+else if (inFull) skip('Redfish by others', 'apt-get install python3-venv')
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')

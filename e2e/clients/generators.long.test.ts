@@ -10,7 +10,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { type Installation, startInstallation } from '../installation.ts'
 import { plant } from '../secrets.ts'
-import { oapiCodegen, openapiGenerator, python, run, runBeside, versions } from './generators.ts'
+import { python, run, runBeside } from '../../tools/testing/programs.ts'
+import { oapiCodegen, openapiGenerator, versions } from './generators.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sy-clients-'))
 const here = import.meta.dirname

@@ -11,7 +11,8 @@ import { scopes } from '#contract/permissions.ts'
 import { type Installation, startInstallation, untilReady } from '../installation.ts'
 import { plant } from '../secrets.ts'
 import { makeCluster } from '../testing/small-cluster.ts'
-import { python, runBeside, versions } from './generators.ts'
+import { python, runBeside } from '../../tools/testing/programs.ts'
+import { versions } from './generators.ts'
 
 /**
  * Calls that would end the test itself or leave this machine: they take the role or the token of
