@@ -14,6 +14,7 @@ import {
   wordText,
 } from './bounds/fields.ts'
 import { ExtensionNames, KernelArgs } from './images/customization.ts'
+import { EarlyDocuments, earlyWays } from './images/early.ts'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { list, listOperation } from './list.ts'
 import { callsOf } from './object-calls.ts'
@@ -94,6 +95,8 @@ export const NewImage = z.strictObject({
    * address.
    */
   token_id: z._default(z.nullable(z.uuid()), null),
+  /** What the servers know before they reach Steelyard; null: nothing, they use DHCP. */
+  early: z._default(z.nullable(EarlyDocuments), null),
 })
 export type NewImage = z.infer<typeof NewImage>
 
@@ -139,6 +142,18 @@ export const Image = z.object({
    * An ISO adds `talos.halt_if_installed=1`.
    */
   kernel_command_line: z.string(),
+  /** What the servers know before they reach Steelyard. */
+  early: z.nullable(
+    z.object({
+      documents: EarlyDocuments,
+      /** The Talos documents, in YAML. */
+      yaml: z.string(),
+      /** `embedded`: as a file of the image; `kernel_line`: as an argument, if the factory lacks it. */
+      way: z.enum(earlyWays),
+      /** Characters that are left on the kernel command line. */
+      line_left: z.int(),
+    }),
+  ),
   /** Sentences about why servers might not boot as expected. */
   warnings: z.array(z.string()),
   created_by: z.nullable(personText),
@@ -158,6 +173,7 @@ const images = list<Image>()({
     links: [],
     pxe_script: '',
     kernel_command_line: '',
+    early: null,
     warnings: [],
   },
   mostPerPage: 200,
@@ -239,12 +255,12 @@ export function canPutServersIn(
   )
 }
 
-/**
- * The kernel arguments that the user entered for the image, without the argument that Steelyard
- * adds.
- */
+/** Whether Steelyard adds the argument to an image: how its servers announce themselves. */
+export const isSetBySteelyard = (arg: string): boolean => /^talos\.config(?:\.early)?=/.test(arg)
+
+/** The kernel arguments that the user entered for the image, without those that Steelyard adds. */
 export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] =>
-  image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))
+  image.kernel_args.filter((arg) => !isSetBySteelyard(arg))
 
 /** Words for the API documentation. */
 export const words: Words = {
@@ -258,6 +274,8 @@ export const words: Words = {
   },
   fields: {
     arch: 'Processor architecture.',
+    early:
+      'What the servers know before they reach Steelyard: authorities, addresses, time servers, registries.',
     extensions: 'Names of system extensions.',
     format: 'Kind of file.',
     kernel_args: 'Additional kernel arguments, one per item.',

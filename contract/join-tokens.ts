@@ -37,9 +37,20 @@ export const joinPath = '/join/'
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
 /** 128 random bits as base64url, after a prefix that secret scanners recognise. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
-/** The kernel argument that makes a server announce itself. `publicUrl` has no trailing slash. */
-export const joinArgument = (publicUrl: string, token: string): string =>
-  `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
+/**
+ * The kernel argument that makes a server announce itself.
+ * @param publicUrl without a trailing slash
+ * @param early the digest of the documents of its image, which the answer repeats; null without
+ */
+export const joinArgument = (
+  publicUrl: string,
+  token: string,
+  early: string | null = null,
+): string =>
+  `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}${early === null ? '' : `&early=${early}`}`
+
+/** Different sets of documents of the images with one token. Each is kept while the token is. */
+export const joinTokenEarlyLimit = 100
 
 export const joinTokenStatuses = ['usable', 'expired', 'used_up', 'revoked'] as const
 export const longestLifetimeHours = 8760

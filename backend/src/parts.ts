@@ -92,8 +92,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const onRemoved = (tx: Tx, serverId: string) => serverRemoved(platform, tx, serverId)
   const servers = makeServers({ ...platform, fleet, onRemoved })
   const ccs = makeCcs({ ...platform, servers, audit })
-  const joining = makeJoining({ ...platform, servers, datacenters, fleet })
-  const images = imageDomain({ ...platform, datacenters, joining })
   const clusters = makeClusters({ ...platform, operations, servers, dial: fleet.policy })
   const subnets = makeSubnets({
     ...platform,
@@ -109,6 +107,15 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     clusters: clusters.machines,
   })
   const patches = makePatches({ ...layers, configurations })
+  const joining = makeJoining({
+    ...platform,
+    servers,
+    datacenters,
+    fleet,
+    keepDocuments: (tx, serverId, body) =>
+      patches.createIn(tx, system, serverId, { name: 'image', weight: 0, body, labels: {} }),
+  })
+  const images = imageDomain({ ...platform, datacenters, joining })
   const pools = makePools({ ...platform, operations, servers, clusters, subnets })
   const offers = makeOffers({ ...platform, clusters, servers, installationKey })
   const snapshots = makeSnapshots({ ...platform, clusters, stores })

@@ -9,6 +9,8 @@ import { emit } from '../config/emit.ts'
 import { type MapNode, treeOf } from '../config/tree.ts'
 
 export interface Schematic {
+  /** Documents that the machine reads before any other (image-factory since 1.4.0). */
+  embeddedMachineConfiguration?: string | undefined
   overlay?: { image: string; name: string; options?: Record<string, unknown> } | undefined
   extraKernelArgs?: readonly string[] | undefined
   /** Values written into the META partition. */
@@ -43,6 +45,7 @@ export function schematicText(schematic: Schematic): string {
   const text = {
     overlay: schematic.overlay,
     customization: {
+      embeddedMachineConfiguration: schematic.embeddedMachineConfiguration || undefined,
       extraKernelArgs: filled(schematic.extraKernelArgs),
       meta: filled(schematic.meta),
       systemExtensions: extensions === undefined ? undefined : { officialExtensions: extensions },

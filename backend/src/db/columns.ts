@@ -8,6 +8,7 @@ import type { EtcdAlarm } from '#contract/clusters/health.ts'
 import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
+import type { EarlyDocuments } from '#contract/images/early.ts'
 import type { StoppedUpgrade, WorstFinding } from '#contract/findings/findings.ts'
 import type { FindingKind, FindingObject } from '#contract/findings/kinds.ts'
 import type { Labels } from '#contract/labels/selector.ts'
@@ -126,6 +127,8 @@ export interface Columns {
   'api_token.scopes': Scope[]
   'audit_entry.after': unknown
   'audit_entry.before': unknown
+  'early_documents.documents': EarlyDocuments
+  'image.early': EarlyDocuments
   'audit_excerpt.after': unknown
   'audit_excerpt.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]

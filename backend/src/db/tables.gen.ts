@@ -397,6 +397,12 @@ export interface Tables {
     status: number | null
     problem: string | null
   }
+  early_documents: {
+    token_id: string
+    digest: string
+    documents: Json<Columns['early_documents.documents']>
+    created_at: Date
+  }
   effect: {
     queue: string
     key: string
@@ -519,6 +525,8 @@ export interface Tables {
     created_at: Date
     updated_at: Date
     version: Generated<number>
+    early: OptionalJson<Columns['image.early']>
+    early_packed: string | null
   }
   incident: {
     id: Generated<string>
@@ -592,6 +600,7 @@ export interface Tables {
     server_id: string | null
     shard: number
     counted: Generated<boolean>
+    early: string | null
   }
   join_key: {
     id: Generated<number>

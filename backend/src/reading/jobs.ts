@@ -72,6 +72,7 @@ export const jobs: { readonly [Name in keyof Work]: Job } = {
   withFacts: one,
   withSecrets: config,
   proof: { thread: 'texts', what: 'the files', bytes: 512 * kib, processorMs: 1_000 },
+  early: { ...patch, what: 'the documents of the image' },
   known: schematic,
   schematic,
   json: { thread: 'answers', what: 'the response', bytes: 16 * mib, processorMs: 3_000 },

@@ -14,6 +14,7 @@ import { removedIn } from '#talos/kubernetes-removals.ts'
 import { inForm } from '#talos/secrets/rotation.ts'
 import { bundleOf, filesOf } from '../domains/clusters/takeover/proof-files.ts'
 import { toldBy } from '../domains/clusters/takeover/told.ts'
+import { earlyDocuments } from '#talos/schematic/early.ts'
 import { knownAs, storedSchematic } from '#talos/schematic/stored.ts'
 import { differenceOf } from '../domains/configurations/drift/difference.ts'
 import { maskText, unmask } from '../domains/configurations/composing/masking.ts'
@@ -53,6 +54,8 @@ const work = {
   withSecrets: withSecretsOf,
   // Files of users
   proof: filesOf,
+  // Documents of an image
+  early: earlyDocuments,
   // Answers of the image factory
   known: knownAs,
   schematic: storedSchematic,

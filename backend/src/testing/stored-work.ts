@@ -7,8 +7,9 @@ import { channelLimit } from '#contract/alerts/channels.ts'
 import { alertRuleLimit } from '#contract/alerts/rules.ts'
 import { mostSilences } from '#contract/alerts/silences.ts'
 import { datacenterLimit } from '#contract/datacenters.ts'
+import { earlyLimits } from '#contract/images/early.ts'
 import { imageLimit } from '#contract/images.ts'
-import { joinTokenLimit } from '#contract/join-tokens.ts'
+import { joinTokenEarlyLimit, joinTokenLimit } from '#contract/join-tokens.ts'
 import { labelLimits } from '#contract/labels/labels.ts'
 import { mostExclusions, mostExclusionsInAll } from '#contract/network/subnet-rules.ts'
 import { subnetLimit } from '#contract/network/subnets.ts'
@@ -114,6 +115,12 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
   delivery: 'written by the program, one message at a time for each channel',
   delivery_attempt: 'written by the program',
   delivery_recipient: 'a row of fixed size for each recipient of a mail, at most 20 at a time',
+  early_documents: {
+    bound: [joinTokenEarlyLimit, earlyLimits.bytes],
+    cost: 'one row by its digest, at each announcement and each new server',
+    on: ['database', 'thread'],
+    when: 'both',
+  },
   effect: 'written by the program',
   event: 'written by the program',
   finding: 'written by the program, one for each kind and object',

@@ -10,6 +10,7 @@ import {
   imageRegister,
   imageRemove,
 } from '#contract/images.ts'
+import { addressTable } from '#contract/images/early.ts'
 import { type OfferedTalos, supportEnded, versionList } from '#contract/versions.ts'
 import {
   command,
@@ -20,10 +21,56 @@ import {
   objectCommand,
 } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { readText } from '../files.ts'
 import * as noun from '../nouns.ts'
 import { type Column, facts, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
+
+const earlyWay = ({ way, line_left }: NonNullable<Image['early']>): string =>
+  way === 'embedded'
+    ? 'documents in the image'
+    : `documents on the kernel command line, which has ${line_left} characters left`
+
+/** Splits `ghcr.io=https://a.example,https://b.example`. */
+function mirrorOf(text: string) {
+  const at = text.indexOf('=')
+  if (at < 1)
+    throw new CliError(
+      'usage',
+      `Write a mirror as ghcr.io=https://registry.example, not ${oneLine(text)}`,
+    )
+  return { registry: text.slice(0, at), endpoints: text.slice(at + 1).split(',') }
+}
+
+/** What the servers know before they join, or undefined without such options. */
+async function earlyOf(o: {
+  readonly 'trusted-root': readonly string[]
+  readonly network: string | undefined
+  readonly addresses: string | undefined
+  readonly 'name-server': string[]
+  readonly 'time-server': string[]
+  readonly 'registry-mirror': readonly string[]
+}) {
+  const roots = []
+  for (const path of o['trusted-root']) roots.push(await readText(path))
+  const network = {
+    static_addresses: o.addresses === undefined ? [] : addressTable(await readText(o.addresses)),
+    name_servers: o['name-server'],
+    documents: o.network === undefined ? '' : await readText(o.network),
+  }
+  const hasNetwork =
+    o.network !== undefined || o.addresses !== undefined || o['name-server'].length > 0
+  const early = {
+    trusted_roots: roots,
+    network: hasNetwork ? network : null,
+    time_servers: o['time-server'],
+    registry_mirrors: o['registry-mirror'].map(mirrorOf),
+  }
+  return hasNetwork || Object.values(early).some((part) => Array.isArray(part) && part.length > 0)
+    ? early
+    : undefined
+}
 
 function imageText(terminal: Terminal, i: Image): string {
   return [
@@ -46,8 +93,12 @@ function imageText(terminal: Terminal, i: Image): string {
       ],
       ...i.links.map((l) => [l.format.toUpperCase(), l.url] as const),
       ['Kernel command line', i.kernel_command_line],
+      ...(i.early === null ? [] : [['Before they join', earlyWay(i.early)] as const]),
     ]),
     ...i.warnings.map((w) => `Warning: ${oneLine(w)}\n`),
+    ...(i.early === null
+      ? []
+      : [`\nDOCUMENTS BEFORE THEY JOIN\n${manyLines(i.early.yaml.trimEnd())}\n`]),
     `\nSCHEMATIC\n${manyLines(i.schematic)}\nPXE SCRIPT\n${manyLines(i.pxe_script.trimEnd())}\n`,
   ].join('')
 }
@@ -141,6 +192,30 @@ export const imageCommands: Command[] = [
         choices: imageFormats,
       },
       datacenter: { kind: 'text', value: 'CODE', help: 'Datacenter of the servers' },
+      'trusted-root': {
+        kind: 'text',
+        value: 'FILE',
+        help: 'Certificate in PEM of an authority that the servers trust before they join',
+        many: true,
+      },
+      network: {
+        kind: 'text',
+        value: 'FILE',
+        help: 'Talos documents of the network, such as BondConfig and VLANConfig, that the servers need to reach Steelyard',
+      },
+      addresses: {
+        kind: 'text',
+        value: 'FILE',
+        help: 'Table of static addresses: a line with MAC address, address/length and gateway for each server',
+      },
+      'name-server': { kind: 'text', value: 'ADDRESS', help: 'Name server', many: true },
+      'time-server': { kind: 'text', value: 'HOST', help: 'Time server', many: true },
+      'registry-mirror': {
+        kind: 'text',
+        value: 'HOST=URL',
+        help: 'Address from which the images of a registry are taken, such as ghcr.io=https://registry.example',
+        many: true,
+      },
       token: {
         kind: 'text',
         value: 'NAME',
@@ -153,6 +228,7 @@ export const imageCommands: Command[] = [
       },
     },
     examples: [
+      'image create --token rack-3 --trusted-root site-ca.pem --network bond.yaml --addresses rack-3.csv',
       'image create --talos-version v1.13.9 --extension siderolabs/gvisor --kernel-arg console=ttyS0,115200 --token rack-3',
     ],
     async run(context, { options: o }) {
@@ -174,6 +250,7 @@ export const imageCommands: Command[] = [
               : await noun.idOf(api, noun.datacenter, o.datacenter),
           token_id:
             o.token === undefined ? undefined : await noun.idOf(api, noun.joinToken, o.token),
+          early: await earlyOf(o),
         }),
       }
       return showImage(

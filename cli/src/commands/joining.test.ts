@@ -46,6 +46,7 @@ const anImage = (more: Partial<Image> = {}): Image => ({
   links: [{ format: 'iso', url: 'https://factory.example/image/x.iso' }],
   pxe_script: '#!ipxe\nboot\n',
   kernel_command_line: 'talos.platform=metal',
+  early: null,
   warnings: [],
   created_by: null,
   created_at: at,

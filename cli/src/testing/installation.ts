@@ -232,7 +232,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
   })
 
   api.on(imageList, () => pageOf(all.images))
-  api.on(imageCreate, ({ body: { datacenter_id, token_id, ...fields } }) => {
+  api.on(imageCreate, ({ body: { datacenter_id, token_id, early, ...fields } }) => {
     const token = token_id === null ? null : one(all.tokens, token_id)
     const image: Image = {
       ...fields,
@@ -248,6 +248,7 @@ export async function startInstallation(servers: Server[] = []): Promise<Install
       links: [],
       pxe_script: '',
       kernel_command_line: '',
+      early: early && { documents: early, yaml: '', way: 'embedded', line_left: 1500 },
       warnings: [],
       created_by: null,
       created_at: at,

@@ -13,6 +13,8 @@ export interface Schematic {
   text: string
   extensions: string[]
   extraKernelArgs: string[]
+  /** Documents in the image; empty without. */
+  embedded: string
 }
 
 type Kind = 'text' | 'flag' | 'byte' | 'number' | 'texts' | 'any' | Field[]
@@ -113,6 +115,7 @@ export const readSchematic = (source: string): Schematic => {
       ? ((customization.systemExtensions.officialExtensions as string[] | undefined) ?? [])
       : [],
     extraKernelArgs: (customization.extraKernelArgs as string[] | undefined) ?? [],
+    embedded: text(customization.embeddedMachineConfiguration),
   }
 }
 

@@ -12,6 +12,7 @@ import { Invalid, readSchematic, type Schematic } from './schematic.ts'
  * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every response is delayed.
  * `nonsense`: the factory answers, but with an HTML page, half a JSON text, the id of another
  * schematic, or an endless body. `refuse`: every call gets the given status with a line of text.
+ * `old`: it knows no `embeddedMachineConfiguration` (image-factory before 1.4.0).
  */
 export const factoryFaultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('down') }),
@@ -27,6 +28,7 @@ export const factoryFaultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('refuse'),
     status: z._default(z.int().check(z.minimum(400), z.maximum(599)), 403),
   }),
+  z.strictObject({ kind: z.literal('old') }),
 ])
 export type FactoryFault = z.infer<typeof factoryFaultSchema>
 
@@ -216,6 +218,10 @@ export class Factory {
 
   #create(body: Buffer): Answer {
     const schematic = readSchematic(body.toString('utf8'))
+    if (this.faulty?.kind === 'old' && schematic.embedded !== '')
+      throw new Invalid(
+        'yaml: unmarshal errors:\n  line 2: field embeddedMachineConfiguration not found in type schematic.Customization',
+      )
     this.#add(schematic)
     this.counters.schematics++
     this.#write()

@@ -45,6 +45,16 @@ export const bootSchema = z.strictObject({
     {},
   ),
   faults: z._default(z.array(faultSchema), []),
+  /** What the network of the machine lacks, so that its image has to bring it. */
+  site: z._default(
+    z.strictObject({
+      /** Nobody gives the machine an address: one of its documents has to. */
+      no_dhcp: z._default(z.boolean(), false),
+      /** The certificate in PEM of the authority behind which `talos.config` lies. */
+      authority: z.optional(z.string()),
+    }),
+    { no_dhcp: false },
+  ),
 })
 export type BootOptions = z.infer<typeof bootSchema>
 
@@ -52,6 +62,7 @@ export type BootOptions = z.infer<typeof bootSchema>
 export interface Boot {
   kernelCommandLine: string
   announce: { uuid?: string | undefined; serial?: string | undefined; mac?: string | undefined }
+  site: BootOptions['site']
 }
 
 /** A machine outside of the scenario, as it is stored. */
@@ -143,6 +154,7 @@ export class BootedFleet {
       boot: {
         kernelCommandLine: wish.kernel_command_line,
         announce: wish.announce,
+        site: wish.site,
       },
     }
   }

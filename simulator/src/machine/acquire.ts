@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts'
 import { configUrl } from './kernel-line.ts'
 import type { ActiveConfig } from './active.ts'
 import type { Machine } from './machine.ts'
+import { earlySources, siteProblem } from './site.ts'
 import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { gunzipSync } from 'node:zlib'
@@ -36,8 +37,9 @@ export const acquireConfig = async (
   machine: Machine,
   signal: AbortSignal,
 ): Promise<ActiveConfig | null> => {
+  const early = await readEarly(machine, signal)
   const source = configUrl(machine.kernelCommandLine)
-  if (source === null) return null
+  if (source === null) return early
   for (let round = 0; ; round++) {
     const body = await fetched(machine, source, signal)
     const problem = problemOf(machine, body)
@@ -49,6 +51,27 @@ export const acquireConfig = async (
     machine.journal.event(ConfigLoadErrorEventSchema, { error: problem })
     await machine.takes(Math.min(MOST_BETWEEN_MS, SECOND_MS * 1.5 ** round), signal)
   }
+}
+
+/**
+ * Activates the documents of the image, each source in place of the one before it (Talos: SetConfig).
+ * Talos reads a source that it can't load again and again, so the machine gets no further.
+ */
+const readEarly = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig | null> => {
+  let active: ActiveConfig | null = null
+  for (const { source, read } of earlySources(machine))
+    for (let round = 0; ; round++) {
+      const body = Buffer.from(read())
+      const problem = problemOf(machine, body)
+      if (problem === null) {
+        active = machine.activate(unpacked(body))
+        break
+      }
+      machine.journal.kernel(`[talos] failed to load config from ${source}: ${problem}`)
+      machine.journal.event(ConfigLoadErrorEventSchema, { error: problem })
+      await machine.takes(Math.min(MOST_BETWEEN_MS, SECOND_MS * 1.5 ** round), signal)
+    }
+  return active
 }
 
 const problemOf = (machine: Machine, body: Buffer): string | null => {
@@ -85,6 +108,8 @@ const fetched = async (machine: Machine, source: string, signal: AbortSignal): P
       const limit = AbortSignal.timeout(
         Math.max(LEAST_ATTEMPT_MS, ATTEMPT_MS / machine.world.clock.speed),
       )
+      const problem = siteProblem(machine)
+      if (problem !== null) throw new Error(problem)
       const { status, body } = await download(
         url,
         machine.plan.address,

@@ -9,6 +9,7 @@ import { runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
 import { runKubelet } from './kubelet/kubelet.ts'
 import { runStaticPods } from './kubelet/static-pods.ts'
 import { Interrupted } from '../clock.ts'
+import { siteProblem } from './site.ts'
 import { bootProblem } from '../config/judge.ts'
 import { hasFeature } from '../config/versions.ts'
 import { TAKES } from './durations.ts'
@@ -151,6 +152,8 @@ const slowBootMs = ({ disk }: Machine): number =>
 
 /** Waits in maintenance for a complete configuration. */
 const maintenance = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig> => {
+  // The answer to the announcement has replaced the documents that gave the machine its address.
+  while (siteProblem(machine) !== null) await machine.takes(TAKES.initialize, signal)
   await machine.world.api.openMaintenance(machine)
   machine.stage.task('runningMaintenance', true)
   machine.journal.kernel(`[talos] this machine is reachable at: ${machine.plan.address}`)

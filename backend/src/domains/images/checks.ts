@@ -12,7 +12,7 @@ import type { DatacenterName, Datacenters } from '../datacenters/api.ts'
 import type { Joining, TokenForImage } from '../joining/api.ts'
 import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
-import { commandLineOf, kernelArgsOf } from './present.ts'
+import { commandLineOf, type Customized, kernelArgsOf } from './present.ts'
 
 /**
  * Normalises a Talos version to `v1.13.9`; undefined for a version that Steelyard doesn't create
@@ -123,18 +123,13 @@ export async function placed(
   return { token, datacenter: datacenter ?? its }
 }
 
-/**
- * @throws Problem invalid if the kernel command line is so long that the kernel would truncate it
- */
-export function checkLength(
-  image: Parameters<typeof commandLineOf>[0] & {
-    readonly kernel_args: readonly string[]
-    readonly public_url: string
-  },
+/** Why the kernel would truncate the image's command line, or null. */
+export function lengthProblem(
+  image: Parameters<typeof commandLineOf>[0] & Customized,
   token: TokenForImage | null,
-): void {
+): string | null {
   const { length } = commandLineOf(image, kernelArgsOf(image, token?.text))
-  if (length <= imageLimits.kernelCommandLine) return
-  const sentence = `The kernel command line would have ${length} characters; at most ${imageLimits.kernelCommandLine} fit`
-  throw new Problem('invalid', sentence, { kernel_args: sentence })
+  return length <= imageLimits.kernelCommandLine
+    ? null
+    : `The kernel command line would have ${length} characters; at most ${imageLimits.kernelCommandLine} fit`
 }

@@ -1,24 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isSetBySteelyard } from '#contract/images.ts'
 import type { Schematic } from '#talos/schematic/schematic.ts'
 
 /**
  * The parts of a schematic that users choose. The others belong to the machine: its overlay, its
- * keys, and the argument with which it announces itself.
+ * keys, and the arguments with which it announces itself. One contains a join token, so they are
+ * never shown.
  */
 export interface Chosen {
   readonly extensions: readonly string[]
   readonly kernel_args: readonly string[]
 }
 
-/**
- * The argument with which a server announces itself. It contains a join token, so it is never
- * shown.
- */
-const isOfSteelyard = (arg: string): boolean => arg.startsWith('talos.config=')
-
 export const chosenIn = ({ officialExtensions = [], extraKernelArgs = [] }: Schematic): Chosen => ({
   extensions: officialExtensions,
-  kernel_args: extraKernelArgs.filter((arg) => !isOfSteelyard(arg)),
+  kernel_args: extraKernelArgs.filter((arg) => !isSetBySteelyard(arg)),
 })
 
 /** The schematic with other extensions and kernel arguments. */
@@ -28,7 +24,7 @@ export const withChosen = (
 ): Schematic => ({
   ...schematic,
   officialExtensions: [...new Set(extensions)].toSorted(),
-  extraKernelArgs: [...kernel_args, ...(schematic.extraKernelArgs ?? []).filter(isOfSteelyard)],
+  extraKernelArgs: [...kernel_args, ...(schematic.extraKernelArgs ?? []).filter(isSetBySteelyard)],
 })
 
 const sorted = ({ extensions, kernel_args }: Chosen): Chosen => ({

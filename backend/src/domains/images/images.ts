@@ -29,7 +29,7 @@ import type { Datacenters } from '../datacenters/api.ts'
 import type { Joining, TokenForImage } from '../joining/api.ts'
 import {
   asProblem,
-  checkLength,
+  lengthProblem,
   notBuilt,
   offered,
   placed,
@@ -37,8 +37,9 @@ import {
   unsupported,
 } from './checks.ts'
 import { FactoryError } from './factory-call.ts'
+import { checkedEarly, earlyDigest } from './early.ts'
 import { type Factory, isPrerelease, ownVersions } from './factory.ts'
-import { audited, present, schematicOf } from './present.ts'
+import { audited, type Customized, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
 
 const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
@@ -58,8 +59,12 @@ const targetOf = ({ id, talos_version, arch, format }: Image) => ({
   name: `Talos ${talos_version} ${arch} ${format}`,
 })
 
-/** The result of registering a schematic with the factory. */
-type Outcome = { readonly id: string; readonly simulated: boolean } | { readonly reason: string }
+/** The result of registering a schematic with the factory. `packed`: as in the image. */
+type Outcome =
+  | { readonly id: string; readonly simulated: boolean; readonly packed: string | null }
+  | { readonly reason: string }
+
+type Wanted = Customized & Parameters<typeof lengthProblem>[0] & { readonly extensions: string[] }
 
 interface ImageParts extends Platform {
   readonly factory: Factory
@@ -85,22 +90,14 @@ export function images({
   const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> =>
     present(row, await tokenOf(on, row), config, reveal)
 
-  /**
-   * Registers an image with the factory, if the factory offers the image's version and extensions.
-   * @throws Problem factory_refused
-   */
-  const register = async (
-    image: Parameters<typeof schematicOf>[0] & { readonly talos_version: string },
-    token: TokenForImage | null,
-  ): Promise<Outcome> => {
-    const reason = await offered(factory, image.talos_version, image.extensions)
-    if (reason !== null) return { reason }
+  /** @throws Problem factory_refused */
+  const registerOnce = async (image: Wanted, token: TokenForImage | null): Promise<Outcome> => {
     const schematic = schematicOf(image, token?.text)
     const ours = { text: schematicText(schematic), id: schematicId(schematic) }
     try {
       const answered = await factory.register(ours.text)
       const id = await read(sentBy(factory.url), 'known', ours, answered)
-      if (id !== null) return { id, simulated: answered.simulated }
+      if (id !== null) return { id, simulated: answered.simulated, packed: image.early_packed }
       return {
         reason: `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`,
       }
@@ -109,6 +106,35 @@ export function images({
         return { reason: error.message }
       throw asProblem(error)
     }
+  }
+
+  /**
+   * Registers an image with the factory, if the factory offers the image's version and extensions.
+   * A factory that refuses the documents as a file of the image (image-factory before 1.4.0) gets
+   * them as a kernel argument.
+   * @param packed the value of that argument; null without documents
+   * @throws Problem factory_refused; invalid if the argument doesn't fit
+   */
+  const register = async (
+    image: Wanted,
+    token: TokenForImage | null,
+    packed: string | null,
+  ): Promise<Outcome> => {
+    const reason = await offered(factory, image.talos_version, image.extensions)
+    if (reason !== null) return { reason }
+    const first = await registerOnce({ ...image, early_packed: null }, token).catch(
+      (error: unknown) => {
+        if (packed !== null && error instanceof Problem && error.code === 'factory_refused')
+          return error
+        throw error
+      },
+    )
+    if (!(first instanceof Problem)) return first
+    const onLine = { ...image, early_packed: packed }
+    const tooLong = lengthProblem(onLine, token)
+    if (tooLong === null) return registerOnce(onLine, token)
+    const sentence = `${first.message}. The documents don't fit as an argument of the kernel either: ${tooLong}`
+    throw new Problem('factory_refused', sentence, { early: sentence })
   }
 
   const recorded = async (
@@ -189,23 +215,34 @@ export function images({
      */
     async create(
       caller: Caller,
-      { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage,
+      {
+        token_id,
+        datacenter_id,
+        talos_version: given,
+        extensions: chosen,
+        early: wished,
+        ...input
+      }: NewImage,
     ): Promise<Image> {
       const talos_version = supportedVersion(given)
       if (talos_version === undefined)
         throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
+      const checked = await checkedEarly(read, caller, wished, talos_version)
       // Sorted and without duplicates, so that the same choice gives the same schematic.
       const extensions = [...new Set(chosen)].toSorted()
       const wanted = {
         ...input,
         talos_version,
         extensions,
+        early: checked?.early ?? null,
+        early_packed: null,
         public_url: config.publicUrl,
         factory_url: factory.url,
       }
       const { token } = await placed(db, { datacenters, joining }, { token_id, datacenter_id })
-      checkLength(wanted, token)
-      const outcome = await register(wanted, token)
+      const tooLong = lengthProblem(wanted, token)
+      if (tooLong !== null) throw new Problem('invalid', tooLong, { kernel_args: tooLong })
+      const outcome = await register(wanted, token, checked?.packed ?? null)
       return inTransaction(db, async (tx) => {
         await demandRoom(tx, 'image', imageLimit)
         // During the call to the factory the token may have been revoked or the datacenter removed.
@@ -219,6 +256,7 @@ export function images({
           'id' in outcome
             ? {
                 schematic_id: outcome.id,
+                early_packed: outcome.packed,
                 factory_simulated: outcome.simulated,
                 registered_at: at,
                 reason: null,
@@ -236,6 +274,8 @@ export function images({
           datacenter_id: datacenter?.id ?? null,
           created_by: callerName(caller),
         }
+        if (wanted.early !== null && token_id !== null)
+          await joining.keepEarly(tx, token_id, earlyDigest(wanted.early), wanted.early)
         const id = await store.insert(tx, image, at)
         return recorded(tx, caller, 'image.created', id)
       })
@@ -261,15 +301,19 @@ export function images({
         })
         throw problem
       }
-      const outcome = await register(row, token).catch((error: unknown) => {
-        if (error instanceof Problem && error.code === 'factory_refused') return failed(error)
-        throw error
-      })
+      const checked = await checkedEarly(read, caller, row.early, row.talos_version)
+      const outcome = await register(row, token, checked?.packed ?? null).catch(
+        (error: unknown) => {
+          if (error instanceof Problem && error.code === 'factory_refused') return failed(error)
+          throw error
+        },
+      )
       if ('reason' in outcome) return failed(new Problem('factory_unreachable', outcome.reason))
       return inTransaction(db, async (tx) => {
         existing(await store.lock(tx, id), 'image')
         const change = {
           schematic_id: outcome.id,
+          early_packed: outcome.packed,
           registered_at: now(),
           reason: null,
           factory_url: factory.url,

@@ -33,6 +33,7 @@ const Stored = z.strictObject({
     }),
   ),
   customization: z.strictObject({
+    embeddedMachineConfiguration: z.optional(z.string()),
     extraKernelArgs: texts,
     meta: z.optional(z.array(z.strictObject({ key: z.number(), value: z.string() }))),
     systemExtensions: z.optional(z.strictObject({ officialExtensions: texts })),

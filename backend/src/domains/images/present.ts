@@ -1,9 +1,13 @@
 /** Converts rows to the contract's images. Plaintext join tokens are inserted only here. */
+import { imageLimits } from '#contract/images/customization.ts'
+import type { EarlyDocuments } from '#contract/images/early.ts'
 import { type Image, type ImageFormat, imageFormats } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
+import { earlyArgument, earlyText } from '#talos/schematic/early.ts'
 import { schematicText } from '#talos/schematic/schematic.ts'
 import type { Config } from '../../config.ts'
+import { earlyDigest } from './early.ts'
 import { onlyHere } from '../../network.ts'
 import type { TokenForImage } from '../joining/api.ts'
 import type { ImageRow } from './store.ts'
@@ -52,19 +56,32 @@ function pxeScript(image: Built, commandLine: string): string {
 /** Replaces the join token for callers who may not create tokens. */
 const masked = '…'
 
-/** All kernel arguments of a schematic: the user's, then the one for joining. */
-export const kernelArgsOf = (
-  image: { readonly kernel_args: readonly string[]; readonly public_url: string },
-  token: string | undefined,
-): string[] => [
+/** The parts of an image that its schematic is made of. */
+export interface Customized {
+  readonly kernel_args: readonly string[]
+  readonly public_url: string
+  readonly early: EarlyDocuments | null
+  /** The value of the kernel argument of `early`; null: the documents are a file of the image. */
+  readonly early_packed: string | null
+}
+
+/** All kernel arguments of a schematic: the user's, then those that Steelyard adds. */
+export const kernelArgsOf = (image: Customized, token: string | undefined): string[] => [
   ...image.kernel_args,
-  ...(token === undefined ? [] : [joinArgument(image.public_url, token)]),
+  ...(image.early === null || image.early_packed === null
+    ? []
+    : [earlyArgument(image.early_packed)]),
+  ...(token === undefined
+    ? []
+    : [joinArgument(image.public_url, token, image.early && earlyDigest(image.early))]),
 ]
 
 export const schematicOf = (
-  image: Parameters<typeof kernelArgsOf>[0] & { readonly extensions: readonly string[] },
+  image: Customized & { readonly extensions: readonly string[] },
   token: string | undefined,
 ) => ({
+  ...(image.early !== null &&
+    image.early_packed === null && { embeddedMachineConfiguration: earlyText(image.early) }),
   extraKernelArgs: kernelArgsOf(image, token),
   officialExtensions: image.extensions,
 })
@@ -110,6 +127,8 @@ export function present(
     public_url: _announced,
     factory_url: url,
     factory_simulated: simulated,
+    early,
+    early_packed,
     ...plain
   } = row
   const { registered_at, reason, updated_at: _updated, ...fields } = plain
@@ -125,6 +144,12 @@ export function present(
     links: imageFormats.map((format) => ({ format, url: linkOf[format](row) })),
     pxe_script: pxeScript(row, commandLineOf(row, args.map(forIpxe))),
     kernel_command_line: commandLineOf(row, args),
+    early: early && {
+      documents: early,
+      yaml: earlyText(early),
+      way: early_packed === null ? 'embedded' : 'kernel_line',
+      line_left: imageLimits.kernelCommandLine - commandLineOf(row, args).length,
+    },
     warnings: warningsOf(row, token, config),
     created_at: row.created_at.toISOString(),
   }

@@ -12,8 +12,9 @@ import type { Tables } from '../../db/tables.gen.ts'
 export type ImageRow = Selectable<Tables['image']> & { datacenter_code: string | null }
 export type NewImageRow = Omit<
   Insertable<Tables['image']>,
-  'id' | 'created_at' | 'updated_at' | 'version'
->
+  'id' | 'created_at' | 'updated_at' | 'version' | 'early'
+> &
+  Pick<ImageRow, 'early'>
 
 const images = (on: Db | Tx) =>
   on
@@ -51,7 +52,12 @@ export const insert = async (tx: Tx, image: NewImageRow, at: Date): Promise<stri
   (
     await tx
       .insertInto('image')
-      .values({ ...image, created_at: at, updated_at: at })
+      .values({
+        ...image,
+        early: image.early && JSON.stringify(image.early),
+        created_at: at,
+        updated_at: at,
+      })
       .returning('id')
       .executeTakeFirstOrThrow()
   ).id

@@ -1,5 +1,5 @@
 /** Images while the factory is down or slow, refuses requests or sends invalid responses. */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -302,4 +302,37 @@ test('changes made while the call to the factory runs are not overwritten', asyn
   thinking.closeAllConnections()
   thinking.close()
   await once(thinking, 'close')
+})
+
+test('a factory that can’t put documents into an image gets them on the kernel command line, if they fit', async () => {
+  const root = (bytes: number) =>
+    `-----BEGIN CERTIFICATE-----\n${randomBytes(bytes).toString('base64')}\n-----END CERTIFICATE-----`
+  const early = (bytes: number) => ({
+    trusted_roots: [root(bytes)],
+    network: null,
+    time_servers: [],
+    registry_mirrors: [],
+  })
+  await simulated.fault({ kind: 'old' })
+  const { id: token_id } = await token()
+  const { answer: made } = await create({ token_id, early: early(600) })
+  expect(made!.early!.way).toBe('kernel_line')
+  expect(made!.schematic).not.toContain('embeddedMachineConfiguration')
+  expect(made!.kernel_args.filter((arg) => arg.startsWith('talos.config.early='))).toHaveLength(1)
+  expect(made!.kernel_command_line).toHaveLength(1_960 - made!.early!.line_left)
+  const { problem } = await create({ token_id, early: early(1_500) })
+  expect(problem).toMatchObject({ code: 'factory_refused' })
+  expect(problem!.error).toMatch(/command line would have \d{4} characters; at most 1960 fit$/)
+  await simulated.fault(null)
+  const { answer: inside } = await create({ token_id, early: early(1_500) })
+  expect(inside!.early!.way).toBe('embedded')
+  const refused = await create({
+    early: {
+      ...early(10),
+      network: { static_addresses: [], name_servers: [], documents: 'machine: {}\n' },
+    },
+  })
+  expect(refused.problem?.fields).toEqual({
+    'early.network.documents': expect.stringContaining('The main document') as string,
+  })
 })

@@ -24,6 +24,8 @@ interface Asked {
    */
   readonly address: string
   readonly mayDial: Verdict
+  /** The digest of the image's documents; null: it has none. */
+  readonly early: string | null
 }
 
 type Admission =
@@ -72,7 +74,7 @@ export function admission({
   const decide = (
     token: store.TokenRow,
     known: store.ArrivalRow[],
-    { announcement, address, mayDial }: Asked,
+    { announcement, address, mayDial, early }: Asked,
     at: Date,
   ) => {
     const own = known.filter((a) => isSameMachine(a, announcement))
@@ -100,6 +102,7 @@ export function admission({
       ...announcement,
       address,
       host_name: hostName,
+      early,
       // An announcement from an address that may not be dialled doesn't count as a use of the
       // token.
       counted: isUsed || mayDial.ok,

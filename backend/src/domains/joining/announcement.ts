@@ -27,7 +27,12 @@ export interface Announcement {
   readonly mac: string | null
 }
 export type Reading =
-  | { readonly ok: true; readonly announcement: Announcement }
+  | {
+      readonly ok: true
+      readonly announcement: Announcement
+      /** The digest of the documents of its image; null: it has none. */
+      readonly early: string | null
+    }
   /** `announcement`: what could be read, for the list of arrivals. */
   | { readonly ok: false; readonly reason: string; readonly announcement: Announcement }
 
@@ -37,6 +42,7 @@ export type Reading =
  */
 const longestQuery = 2048
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const digestPattern = /^[0-9a-f]{16}$/
 const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 /**
  * A variable that Talos has not replaced: without system information, or if the serial number is
@@ -73,7 +79,7 @@ export function readAnnouncement(url: string): Reading {
     mac: macPattern.test(mac) ? mac : null,
   }
   const no = (reason: string): Reading => ({ ok: false, reason, announcement })
-  for (const name of ['uuid', 'serial', 'mac'])
+  for (const name of ['uuid', 'serial', 'mac', 'early'])
     if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
   if (announcement.uuid === '') return no('The announced UUID cannot be read')
   if (mac !== '' && announcement.mac === null) return no('The announced MAC address cannot be read')
@@ -82,7 +88,12 @@ export function readAnnouncement(url: string): Reading {
     return no(
       `The firmware of the machine gives neither a UUID nor a serial number of its own (UUID ${uuid}, serial ${serial || 'none'}), and the announcement has no MAC address, so the machine can't be distinguished from others. Add it by its address`,
     )
-  return { ok: true, announcement }
+  const early = given.get('early')
+  return {
+    ok: true,
+    announcement,
+    early: early !== null && digestPattern.test(early) ? early : null,
+  }
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { isSharedSerial } from '#contract/servers/identity.ts'
+import { earlyText } from '#talos/schematic/early.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { isDatabaseAway } from '../../causes/causes.ts'
 import { type Tx } from '../../db/db.ts'
@@ -14,6 +15,7 @@ import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import type { Registering } from '../servers/api.ts'
+import type { KeepDocuments } from './api.ts'
 import * as store from './store.ts'
 
 /**
@@ -92,10 +94,14 @@ function contradictionOf(
   return `The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`
 }
 
-export function arriving(
-  parts: Platform & { fleet: Fleet; servers: Registering },
-): (job: Job) => Promise<Outcome> {
-  const { db, clock, random, log, record, tell, fleet, servers } = parts
+interface ArrivingParts extends Platform {
+  readonly fleet: Fleet
+  readonly servers: Registering
+  readonly keepDocuments: KeepDocuments
+}
+
+export function arriving(parts: ArrivingParts): (job: Job) => Promise<Outcome> {
+  const { db, clock, random, log, record, tell, fleet, servers, keepDocuments } = parts
   const tried = new Map<string, Try>()
   const tryOf = ({ id, host_name }: store.Waiting): Try => {
     const known = tried.get(id)
@@ -184,6 +190,10 @@ export function arriving(
       if (!joined) return null
       if (joined.kind !== 'alarm') {
         const { kind, server, sentence, doubt = null } = joined
+        if (kind === 'new' && current.documents !== null) {
+          const macs = found.reading.inventory.interfaces.flatMap((i) => i.hardware_addr ?? [])
+          await keepDocuments(tx, server.id, earlyText(current.documents, macs))
+        }
         return {
           result: 'joined',
           reason: kind === 'new' ? doubt : sentence,

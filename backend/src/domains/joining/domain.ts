@@ -1,10 +1,12 @@
 /** The joining domain: tokens, announcements, and the dialling of announced servers. */
+import { Problem } from '#contract/errors.ts'
+import { joinTokenEarlyLimit } from '#contract/join-tokens.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { apiPort } from '#talos/client/connect.ts'
 import type { Datacenters } from '../datacenters/api.ts'
 import type { Registering } from '../servers/api.ts'
-import type { Joining } from './api.ts'
+import type { Joining, KeepDocuments } from './api.ts'
 import { arriving } from './arriving.ts'
 import { joinRoute } from './join-route.ts'
 import { refusals } from './refusals.ts'
@@ -25,19 +27,21 @@ interface JoiningParts extends Platform {
   readonly servers: Registering
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly fleet: Fleet
+  readonly keepDocuments: KeepDocuments
 }
 
 export function joining({
   servers,
   datacenters,
   fleet,
+  keepDocuments,
   ...platform
 }: JoiningParts): Joining & Domain {
   const { db, clock, engine } = platform
   const tokens = joinTokens({ ...platform, key: joinKey(platform), datacenters })
   engine.register({
     queue: store.joinQueue,
-    reconcile: arriving({ ...platform, fleet, servers }),
+    reconcile: arriving({ ...platform, fleet, servers, keepDocuments }),
     concurrency: store.shards,
   })
   return {
@@ -56,5 +60,16 @@ export function joining({
         tokensBefore: new Date(clock.now() - arrivalsKeptMs),
       }),
     tokenFor: (on, tokenId) => tokens.tokenFor(on, tokenId),
+    async keepEarly(tx, tokenId, digest, documents) {
+      if ((await store.earlyDocuments(tx, tokenId, digest)) !== undefined) return
+      if ((await store.earlyCount(tx, tokenId)) >= joinTokenEarlyLimit)
+        throw new Problem(
+          'conflict',
+          `Images with this join token have ${joinTokenEarlyLimit} different sets of documents, and more are not possible: create another token`,
+          { token_id: 'The join token has too many sets of documents' },
+        )
+      const created_at = new Date(clock.now())
+      await store.insertEarly(tx, { token_id: tokenId, digest, documents, created_at })
+    },
   }
 }

@@ -12,12 +12,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { canUseJoinToken, joinPath, joinTokenPattern } from '#contract/join-tokens.ts'
 import type { Verdict } from '#contract/rule.ts'
+import { earlyText } from '#talos/schematic/early.ts'
 import { bucket } from '../../http/limits.ts'
 import type { Platform } from '../../platform.ts'
 import { admission } from './admission.ts'
 import { harmless, named, readAnnouncement, readSource } from './announcement.ts'
 import { directory } from './directory.ts'
 import type { Refusal, Refusals } from './refusals.ts'
+import * as store from './store.ts'
 import { statusOf } from './tokens.ts'
 
 /**
@@ -62,6 +64,15 @@ export function joinRoute(
     return send(reply, harmless)
   }
 
+  /**
+   * The document with those of the image. Talos replaces what it read before by the answer, so a
+   * machine would lose its address without them.
+   */
+  const withEarly = async (document: string, tokenId: string, digest: string | null) => {
+    const early = digest === null ? undefined : await store.earlyDocuments(db, tokenId, digest)
+    return early === undefined ? document : `${document}---\n${earlyText(early)}`
+  }
+
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     // A client that only checks a link with HEAD announces nothing.
     if (request.method === 'HEAD') return send(reply, harmless)
@@ -99,6 +110,7 @@ export function joinRoute(
       announcement: read.announcement,
       address,
       mayDial: dial,
+      early: read.early,
     })
     if (admission.kind === 'refused') {
       if (admission.over) tokens.forget(text)
@@ -112,7 +124,8 @@ export function joinRoute(
         requestId: request.id,
         ...about,
       })
-    return send(reply, admission.hostName === null ? harmless : named(admission.hostName))
+    const document = admission.hostName === null ? harmless : named(admission.hostName)
+    return send(reply, await withEarly(document, token.id, read.early))
   }
 
   app.route({

@@ -4,6 +4,7 @@
  */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import { joinTokenArrivals } from '#contract/join-tokens.ts'
+import type { EarlyDocuments } from '#contract/images/early.ts'
 import type { Labels } from '#contract/labels/selector.ts'
 import type { Input } from '#contract/operation.ts'
 import { counted } from '../../db/counted.ts'
@@ -116,6 +117,7 @@ const rewritten = [
   'mac',
   'address',
   'host_name',
+  'early',
   'counted',
   'at',
   'result',
@@ -155,14 +157,22 @@ export type Waiting = ArrivalRow & {
   datacenter_id: string | null
   /** Of new servers. */
   labels: Labels
+  /** Documents of the image that the machine booted. */
+  documents: EarlyDocuments | null
 }
 
 const waiting = (on: Db | Tx) =>
   on
     .selectFrom('join_arrival')
     .innerJoin('join_token', 'join_token.id', 'join_arrival.token_id')
+    .leftJoin('early_documents', (join) =>
+      join
+        .onRef('early_documents.token_id', '=', 'join_arrival.token_id')
+        .onRef('early_documents.digest', '=', 'join_arrival.early'),
+    )
     .selectAll('join_arrival')
     .select([
+      'early_documents.documents',
       'join_token.name as token_name',
       'join_token.revoked_at as token_revoked_at',
       'join_token.datacenter_id',
@@ -227,6 +237,34 @@ export async function removeOld(
       and not exists (select from join_arrival where token_id = t.id)
       and not exists (select from image where token_id = t.id)`.execute(db)
 }
+
+/** Documents of an image by their digest; undefined if the token has none of this digest. */
+export const earlyDocuments = async (
+  on: Db | Tx,
+  tokenId: string,
+  digest: string,
+): Promise<EarlyDocuments | undefined> =>
+  (
+    await on
+      .selectFrom('early_documents')
+      .select('documents')
+      .where('token_id', '=', tokenId)
+      .where('digest', '=', digest)
+      .executeTakeFirst()
+  )?.documents
+
+/** The number of sets of documents of a token. Until the transaction ends, no other adds one. */
+export const earlyCount = (tx: Tx, tokenId: string): Promise<number> =>
+  counted(tx, 'early_documents', sql`token_id = ${tokenId}`)
+
+export const insertEarly = (
+  tx: Tx,
+  row: { token_id: string; digest: string; documents: EarlyDocuments; created_at: Date },
+) =>
+  tx
+    .insertInto('early_documents')
+    .values({ ...row, documents: JSON.stringify(row.documents) })
+    .execute()
 
 export const sealedKey = async (tx: Tx): Promise<Uint8Array | undefined> =>
   (await tx.selectFrom('join_key').select('key_sealed').executeTakeFirst())?.key_sealed

@@ -62,6 +62,7 @@ const documentOf = (i: Image): ImageDocument => ({
   format: i.format,
   datacenter: i.datacenter?.code ?? null,
   token: i.token?.name ?? null,
+  early: i.early?.documents ?? null,
 })
 
 /** The join token of an image after the run: a present one, or one that a document creates. */
@@ -117,7 +118,12 @@ export const images = planner<ImageDocument>({
   kind: 'image',
   appliedKind: 'image',
   nameOf: (document) =>
-    JSON.stringify([nameOf(document), [...document.extensions].toSorted(), document.kernel_args]),
+    JSON.stringify([
+      nameOf(document),
+      [...document.extensions].toSorted(),
+      document.kernel_args,
+      document.early,
+    ]),
 
   async plan(planning, placed) {
     const findToken = await tokenFinder(planning)

@@ -14,6 +14,7 @@ import type { Form } from '../../ui/form/use-form.ts'
 import { Select, Switch } from '../../ui/inputs/Choices.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { ExtensionPicker } from '../../layout/extensions/ExtensionPicker.tsx'
+import { EarlyFields } from './EarlyFields.tsx'
 import {
   argsOf,
   choicesOf,
@@ -40,6 +41,8 @@ interface ImageFieldsProps {
     tokens: readonly JoinToken[]
     datacenters: readonly { id: string; code: string; city_name: string }[]
   }
+  /** Address of the image factory. */
+  factory: string | undefined
   onCreateToken: () => void
 }
 
@@ -50,6 +53,7 @@ export function ImageFields({
   versions,
   offered,
   known,
+  factory,
   onCreateToken,
 }: ImageFieldsProps) {
   const moreOf = (version: string) => {
@@ -141,6 +145,7 @@ export function ImageFields({
           <TokenField draft={draft} tokens={known.tokens} onChange={set} onCreate={onCreateToken} />
         </div>
       </Panel>
+      <EarlyFields draft={draft} onChange={set} factory={factory} />
       <Panel
         title="Extensions"
         note={draft.extensions.length === 0 ? 'none chosen' : `${draft.extensions.length} chosen`}

@@ -59,6 +59,16 @@ export function ImageResult({ image }: { image: Image }) {
         </ul>
       </section>
       <Snippet title="Kernel command line" text={image.kernel_command_line} wrap />
+      {image.early !== null && (
+        <>
+          <p className="fs13 t2">
+            {image.early.way === 'embedded'
+              ? 'What the servers know before they join is in the image.'
+              : `What the servers know before they join is on the kernel command line, because this image factory can't put it into the image. ${image.early.line_left} characters are left.`}
+          </p>
+          <Snippet title="Documents before they join" text={image.early.yaml} />
+        </>
+      )}
       {image.factory.simulated && (
         <Snippet
           title="Boot simulated servers"

@@ -41,6 +41,7 @@ import {
   readDraft,
   withToken,
 } from './image-form.ts'
+import { earlyOptions, reachNames } from './early-form.ts'
 import { factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
 import { ImageResult, simulatedSentence } from './ImageResult.tsx'
@@ -176,6 +177,7 @@ export function PrepareImage({
             version={version}
             versions={versions}
             known={known}
+            factory={factory?.url}
             onCreateToken={() => void createToken()}
           />
         </Form>
@@ -203,6 +205,7 @@ export function PrepareImage({
                     secureboot: now.secureboot,
                     extension: now.extensions.toSorted(),
                     'kernel-arg': argsOf(now.kernelArgs),
+                    ...earlyOptions(now),
                     format: now.format,
                     datacenter: named.site,
                     token: named.token,
@@ -279,6 +282,7 @@ function Summary({
               <span className="mono">{args.join(' ')}</span>
             ),
           ],
+          ['Network', reachNames[draft.reach]],
           ['Datacenter', site ?? <span className="t3">None yet</span>],
           [
             'Join token',

@@ -14,6 +14,7 @@ import {
   withDatacenter,
   withToken,
 } from './image-form.ts'
+import { earlyDraftOf } from './early-form.ts'
 
 const [poz, fra] = [
   { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0001', code: 'PL-POZ-1' },
@@ -31,6 +32,7 @@ const tokens = [
   token('7c9e6679-7425-40de-944b-e07fc1f90003', 'revoked', poz),
 ]
 const known = { newest: 'v1.13.9', tokens, datacenters: [poz, fra] }
+const pem = '-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----'
 const draft = { ...blank, token: tokens[0]!.id, datacenter: poz.id }
 
 test('the request has the newest version by default, sorted extensions and one kernel argument per line', () => {
@@ -54,7 +56,65 @@ test('the request has the newest version by default, sorted extensions and one k
       format: 'iso',
       datacenter_id: poz.id,
       token_id: tokens[0]!.id,
+      early: null,
     },
+  })
+})
+
+test('what servers know before they join is read as typed, and filled in again from the image', () => {
+  const typed = {
+    ...draft,
+    reach: 'static' as const,
+    addresses:
+      'MAC,address,gateway\n00-1A-2B-3C-4D-5E, 10.0.0.5/24, 10.0.0.1\n00:1a:2b:3c:4d:5f 10.0.0.6/24\n',
+    nameServers: '10.0.0.1, 10.0.0.2',
+    trustedRoots: `${pem}\n${pem}\n`,
+    timeServers: 'ntp.example',
+    mirrors: 'ghcr.io=https://a.example,https://b.example\n',
+  }
+  const read = readDraft(typed, known)
+  const early = {
+    trusted_roots: [pem, pem],
+    network: {
+      static_addresses: [
+        { mac: '00:1a:2b:3c:4d:5e', address: '10.0.0.5/24', gateway: '10.0.0.1' },
+        { mac: '00:1a:2b:3c:4d:5f', address: '10.0.0.6/24', gateway: null },
+      ],
+      name_servers: ['10.0.0.1', '10.0.0.2'],
+      documents: '',
+    },
+    time_servers: ['ntp.example'],
+    registry_mirrors: [
+      { registry: 'ghcr.io', endpoints: ['https://a.example', 'https://b.example'] },
+    ],
+  }
+  expect(read).toMatchObject({ ok: true, body: { early } })
+  const again = readDraft({ ...draft, ...earlyDraftOf(early) }, known)
+  expect(again).toEqual(read)
+})
+
+test.each([
+  [{ reach: 'static', addresses: '00:1a 10.0.0.5/24' }, 'addresses', 'Row 1: Enter a MAC address'],
+  [
+    { reach: 'static', addresses: '00:1a:2b:3c:4d:5e 10.0.0.5' },
+    'addresses',
+    'such as 10.0.0.5/24',
+  ],
+  [
+    { reach: 'static', addresses: '00:1a:2b:3c:4d:5e 10.0.0.5/24 10.0.1.1' },
+    'addresses',
+    'Row 1: The gateway 10.0.1.1 is not in the network of 10.0.0.5/24',
+  ],
+  [{ trustedRoots: pem.replaceAll('CERTIFICATE', 'PRIVATE KEY') }, 'trustedRoots', 'a private key'],
+  [
+    { mirrors: 'ghcr.io=https://me:secret@a.example' },
+    'mirrors',
+    'with a password is not possible',
+  ],
+] as const)('what can’t be in an image is refused at its field: %#', (typed, field, sentence) => {
+  const read = readDraft({ ...draft, ...typed }, known)
+  expect(read.ok ? {} : read.fields).toMatchObject({
+    [field]: expect.stringContaining(sentence) as string,
   })
 })
 
@@ -134,6 +194,7 @@ const image: Image = {
   format: 'raw',
   datacenter: poz,
   token: { id: tokens[0]!.id, name: 't-1', status: 'usable' },
+  early: null,
   schematic_id: '',
   schematic: '',
   factory: { url: '', simulated: true, registered_at: null, reason: null },
@@ -150,6 +211,7 @@ const image: Image = {
 test('an earlier image fills the form without its talos.config argument and without a used-up token', () => {
   const filled = draftOf(image)
   expect(filled).toEqual({
+    ...blank,
     version: 'v1.12.4',
     arch: 'arm64',
     secureboot: true,

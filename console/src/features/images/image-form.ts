@@ -11,6 +11,7 @@ import {
 } from '#contract/images.ts'
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
+import { blankEarly, EarlyDraft, earlyDraftOf, earlyError, earlyOf } from './early-form.ts'
 
 /** The explicit choice of no token. Servers that boot such an image do not announce themselves. */
 export const noToken = 'none'
@@ -28,6 +29,7 @@ export const Draft = z.object({
   datacenter: z.string(),
   /** An id, `noToken`, or "" for nothing chosen yet. */
   token: z.string(),
+  ...EarlyDraft.shape,
 })
 export type Draft = z.infer<typeof Draft>
 
@@ -40,6 +42,7 @@ export const blank: Draft = {
   format: 'iso',
   datacenter: '',
   token: '',
+  ...blankEarly,
 }
 
 /** Fills the form from an earlier image. Keeps the image's token if the token is still usable. */
@@ -52,6 +55,7 @@ export const draftOf = (image: Image): Draft => ({
   format: image.format,
   datacenter: image.datacenter?.id ?? '',
   token: image.token === null ? noToken : canUseJoinToken(image.token).ok ? image.token.id : '',
+  ...earlyDraftOf(image.early?.documents),
 })
 
 type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
@@ -121,7 +125,13 @@ const linedArgs = (text: string): { argument: string; line: number }[] =>
 
 export const argsOf = (text: string): string[] => linedArgs(text).map(({ argument }) => argument)
 
-export type Field = 'version' | 'extensions' | 'kernelArgs' | 'token' | 'datacenter'
+export type Field =
+  | 'version'
+  | 'extensions'
+  | 'kernelArgs'
+  | 'token'
+  | 'datacenter'
+  | keyof EarlyDraft
 export type Body = z.output<typeof NewImage>
 
 const fieldOf: Readonly<Record<string, Field>> = {
@@ -137,6 +147,8 @@ const fieldOf: Readonly<Record<string, Field>> = {
  * Empty lines are counted, because the user sees them.
  */
 function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
+  const early = earlyError(path, sentence)
+  if (early !== null) return early
   const [name = '', index] = path.split('.')
   const field = fieldOf[name]
   if (field === undefined) return null
@@ -179,6 +191,7 @@ export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known):
     format: draft.format,
     datacenter_id: draft.datacenter === '' ? null : draft.datacenter,
     token_id: draft.token === '' || draft.token === noToken ? null : draft.token,
+    early: earlyOf(draft),
   }
   const read = readBy(NewImage, asked)
   const fields = read.ok ? {} : atFields(read.fields, draft.kernelArgs)
