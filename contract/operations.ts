@@ -8,7 +8,7 @@ import { lineText, personText, sentenceText } from './bounds/fields.ts'
 import { changeTable } from './clusters/changes/table.ts'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisks, DiskToConfirm } from './disks/disks.ts'
-import { ConfirmedLoss } from './servers/losses.ts'
+import { KeptLoss } from './servers/losses.ts'
 import {
   commandEnds,
   type MachineCommand,
@@ -51,7 +51,7 @@ const onSharedPatch = {
   scope: 'servers',
   arguments: z.object({
     in_window: z._default(z.boolean(), false),
-    confirmed_loss: ConfirmedLoss,
+    confirmed_loss: KeptLoss,
     /** The set of files that requested it: clusters that these files hold are changed. */
     applied_set: z._default(z.nullable(z.string()), null),
   }),

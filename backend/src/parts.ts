@@ -291,6 +291,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     configurations,
     patches,
     clusters,
+    changes,
     stores,
     snapshots,
     subnets,

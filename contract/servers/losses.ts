@@ -21,7 +21,7 @@ export type ServerLoss = z.infer<typeof ServerLoss>
 export const undoSeconds = { least: 60, most: 3_600, usual: 300, mostInRollOut: 300 } as const
 
 const ServerName = z.string().check(z.maxLength(64))
-const confirmedLoss = (most: number, sentence: string) =>
+const confirmedLoss = (least: number, most: number, sentence: string) =>
   z._default(
     z
       .array(
@@ -31,7 +31,7 @@ const confirmedLoss = (most: number, sentence: string) =>
             z.strictObject({
               name: ServerName,
               undo_after_seconds: z.nullable(
-                z.int().check(z.gte(undoSeconds.least, sentence), z.lte(most, sentence)),
+                z.int().check(z.gte(least, sentence), z.lte(most, sentence)),
               ),
             }),
           ],
@@ -46,9 +46,15 @@ export const undoRule = `The time after which Talos undoes a change is ${undoSec
 export const rollOutUndoRule = `In a roll-out, Talos undoes a change after ${undoSeconds.least} to ${undoSeconds.mostInRollOut} s; null sends it for good`
 
 /** Servers that may be lost: names, or names with the time after which Talos undoes the change. */
-export const ConfirmedLoss = confirmedLoss(undoSeconds.most, undoRule)
+export const ConfirmedLoss = confirmedLoss(undoSeconds.least, undoSeconds.most, undoRule)
 /** The same in a roll-out, where the other servers wait. */
-export const RollOutLoss = confirmedLoss(undoSeconds.mostInRollOut, rollOutUndoRule)
+export const RollOutLoss = confirmedLoss(
+  undoSeconds.least,
+  undoSeconds.mostInRollOut,
+  rollOutUndoRule,
+)
+/** The same as an operation keeps it, also if the bounds were others when it was asked for. */
+export const KeptLoss = confirmedLoss(1, 86_400, undoRule)
 export type LossConsent = z.infer<typeof ConfirmedLoss>[number]
 
 /**
@@ -108,6 +114,11 @@ export function canLose(
 export const undoTime = (seconds: number): string =>
   seconds >= 120 && seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`
 
+const onceConfirmed = 'Once its loss is confirmed, the change is tried first'
+
+/** What a refusal says of the loss, for who chooses beside it what undoes the change. */
+export const lossPart = (refusal: string): string => refusal.split(`. ${onceConfirmed}`, 1)[0]!
+
 /** Whether a trial reaches a change of a server's network; if none does, why. */
 export type Reach = { readonly tried: true } | { readonly tried: false; readonly why: string }
 
@@ -150,6 +161,6 @@ export function sentChangeSentence({
     return [`${change} is sent for good: nothing will undo it`, ...lost].join('. ')
   if (when === 'running') return `The change is on trial: ${undone}`
   return when === 'asked' && loss !== null
-    ? [...lost, `Once its loss is confirmed, the change is tried first: ${undone}`].join('. ')
+    ? [...lost, `${onceConfirmed}: ${undone}`].join('. ')
     : [...lost, `${change} is tried first: ${undone}`].join('. ')
 }

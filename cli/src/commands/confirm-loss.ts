@@ -1,6 +1,7 @@
 /** Changes after which Steelyard would no longer reach a server. */
 import {
   type LossConsent,
+  lossPart,
   sentChangeSentence,
   undoRule,
   undoSeconds,
@@ -96,7 +97,8 @@ export async function withLosses<T>(
         choice === undefined || undo === undefined
           ? ''
           : ` ${sentChangeSentence({ name, reach: { tried: true }, undoAfterSeconds: undo })}.`
-      await beSure(terminal, `${oneLine(error.message)}.${oneLine(chosen)}`, name, false).catch(
+      const asked = chosen === '' ? error.message : lossPart(error.message)
+      await beSure(terminal, `${oneLine(asked)}.${oneLine(chosen)}`, name, false).catch(
         (refusal: unknown) => {
           if (refusal instanceof CliError && refusal.exit === 'usage')
             throw new CliError(error.exit, error.message, {

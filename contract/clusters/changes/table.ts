@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../disks/disks.ts'
-import { ConfirmedLoss } from '../../servers/losses.ts'
+import { KeptLoss } from '../../servers/losses.ts'
 import { joiningSteps, leavingSteps } from '../steps.ts'
 import { rotateRow } from './rotate.ts'
 
@@ -20,7 +20,7 @@ const everyChange = {
   arguments: z.object({
     change: z._default(z.unknown(), null),
     confirmed_disks: ConfirmedDisks,
-    confirmed_loss: ConfirmedLoss,
+    confirmed_loss: KeptLoss,
     /** The set of files that the change carries out; null if none does. */
     applied_set: z._default(z.nullable(z.string()), null),
     /** Whether the plan gave a server that joins another image than the one that it runs. */

@@ -9,6 +9,7 @@ import {
   patchUpdate,
 } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
+import { queryOfLoss } from '#contract/servers/losses.ts'
 import { call } from '../../api/client.ts'
 import { withLosses } from '../../api/asking/losses.ts'
 import { allowed } from '../../api/session.ts'
@@ -88,10 +89,10 @@ const removePatch = (server: PatchedServer, p: Patch) =>
     text: deletionText(server),
     danger: true,
     act: async () => {
-      await withLosses(({ confirmed_loss: [name] = [] }) =>
+      await withLosses(({ confirmed_loss = [] }) =>
         call(patchRemove, {
           params: { id: server.id, patchId: p.patch_id },
-          ...(name !== undefined && { query: { confirmed_loss: name } }),
+          query: queryOfLoss(confirmed_loss),
         }),
       )
       await refreshPatches()

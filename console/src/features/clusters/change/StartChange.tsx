@@ -8,7 +8,7 @@ import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../../api/client.ts'
-import { withLosses } from '../../../api/asking/losses.ts'
+import { rollOutMinutes, withLosses } from '../../../api/asking/losses.ts'
 import { refreshClusters } from '../../../api/refresh.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -74,13 +74,15 @@ export function StartChange({ cluster, label, change, plan, begin, onBegin, onSt
     },
     complete,
     send: (body, key) =>
-      withLosses((losses) =>
-        call(
-          clusterChange,
-          { params: { id: cluster.id }, body: { ...body, ...losses } },
-          // Another body needs another key.
-          losses.confirmed_loss === undefined ? { key } : {},
-        ),
+      withLosses(
+        (losses) =>
+          call(
+            clusterChange,
+            { params: { id: cluster.id }, body: { ...body, ...losses } },
+            // Another body needs another key.
+            losses.confirmed_loss === undefined ? { key } : {},
+          ),
+        new Set(plan.groups.map((group) => group.node_id)).size > 1 ? rollOutMinutes : undefined,
       ),
     done: async ({ operation }) => {
       await refreshClusters()

@@ -5,7 +5,7 @@ import {
   type SharedPatchServer,
 } from '#contract/shared-patches/shared-patches.ts'
 import { counted } from '#contract/words.ts'
-import { withLosses } from '../../../api/asking/losses.ts'
+import { rollOutMinutes, withLosses } from '../../../api/asking/losses.ts'
 import { call } from '../../../api/client.ts'
 import { paths } from '../../../lib/paths.ts'
 import { navigate } from '../../../lib/router.ts'
@@ -40,8 +40,14 @@ export default function RollOut({ patch }: { patch: SharedPatchFacts }) {
       body: { ...(canary !== '' && { canary_id: canary }), in_window },
     }),
     send: (body) =>
-      withLosses((confirmed) =>
-        call(sharedPatchRollOut, { params: { id }, body: { ...body, ...confirmed } }, { version }),
+      withLosses(
+        (confirmed) =>
+          call(
+            sharedPatchRollOut,
+            { params: { id }, body: { ...body, ...confirmed } },
+            { version },
+          ),
+        rollOutMinutes,
       ),
     done: async () => {
       await refreshSharedPatches()

@@ -12,7 +12,7 @@ import {
   sharedPatchUndo,
   sharedPatchUpdate,
 } from '#contract/shared-patches/shared-patches.ts'
-import { withLosses } from '../../../api/asking/losses.ts'
+import { rollOutMinutes, withLosses } from '../../../api/asking/losses.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -52,8 +52,9 @@ export const undoAction = (patch: SharedPatchFacts): Action => ({
   can: both(allowed(sharedPatchUndo), canUndoSharedPatch(patch)),
   run: async () => {
     try {
-      await withLosses((confirmed) =>
-        call(sharedPatchUndo, { params: { id: patch.id }, body: confirmed }),
+      await withLosses(
+        (confirmed) => call(sharedPatchUndo, { params: { id: patch.id }, body: confirmed }),
+        rollOutMinutes,
       )
     } catch (error) {
       toast.error(reasonOf(error))
