@@ -176,6 +176,7 @@ export default defineConfig({
     projects: [
       nodeRoom('contract', shared),
       nodeRoom('talos', shared),
+      nodeRoom('redfish', shared),
       nodeRoom('conformance', { ...shared, exclude: [...never, 'conformance/redfish/**'] }),
       nodeRoom('simulator', shared),
       nodeRoom('backend', {

@@ -8,6 +8,9 @@ import * as alertRules from './alerts/rules.ts'
 import * as silences from './alerts/silences.ts'
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
+import * as bmcCredentials from './bmcs/credentials.ts'
+import * as bmcPower from './bmcs/power.ts'
+import * as bmcs from './bmcs/bmcs.ts'
 import * as backups from './storage/backups.ts'
 import * as ccs from './marketplace/ccs.ts'
 import * as certificates from './clusters/certificates.ts'
@@ -129,6 +132,9 @@ const nouns: readonly object[] = [
   servers.serverCommands,
   listExports,
   serverGroups,
+  bmcs,
+  bmcCredentials,
+  bmcPower,
   joinTokens,
   images,
   versions,

@@ -99,6 +99,27 @@ export const errors = {
   subnet_overlap: { status: 409, means: 'The subnet overlaps another one; `related` names it.' },
   subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
   subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
+  bmc_credential_in_use: { status: 409, means: 'A BMC uses the credential.' },
+  bmc_not_ready: {
+    status: 409,
+    forNow: true,
+    means:
+      'The server has no BMC, or Steelyard does not speak to it now: it is not confirmed, does not answer, refuses the password or has changed.',
+  },
+  bmc_changed: {
+    status: 409,
+    means: 'The BMC shows another certificate, or tells other hardware, than the caller has seen.',
+  },
+  bmc_refused: { status: 409, means: 'The BMC refused the act.' },
+  power_changed: {
+    status: 409,
+    means: 'The power of the server is not as the caller saw it.',
+  },
+  power_refused: {
+    status: 409,
+    forNow: true,
+    means: 'Without the server, etcd of its cluster would lose its majority.',
+  },
   store_in_use: { status: 409, means: 'A schedule or a snapshot uses the store.' },
   offer_exists: { status: 409, means: 'The cluster has an offer already.' },
   wrong_key: {
@@ -170,6 +191,11 @@ export const errors = {
     status: 503,
     forNow: true,
     means: 'The image factory did not answer, or its response was invalid.',
+  },
+  bmc_unreachable: {
+    status: 503,
+    forNow: true,
+    means: 'The BMC did not answer.',
   },
   server_unreachable: {
     status: 503,

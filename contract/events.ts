@@ -16,6 +16,8 @@ export const eventKinds = {
   datacenter: 'datacenters:read',
   subnet: 'network:read',
   cc: 'marketplace:read',
+  bmc: 'servers:read',
+  bmc_credential: 'bmc:manage',
   image: 'servers:read',
   join_token: 'servers:read',
   operation: 'signed_in',

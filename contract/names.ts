@@ -1,6 +1,6 @@
 /**
- * Names of servers, clusters, patches, subnets, join tokens, stores, channels, rules and templates: one rule
- * with one set of sentences.
+ * Names of servers, clusters, patches, subnets, join tokens, stores, channels, rules, templates and
+ * credentials: one rule with one set of sentences.
  */
 import * as z from 'zod/mini'
 
@@ -17,6 +17,7 @@ type Named =
   | 'Channel'
   | 'Rule'
   | 'Template'
+  | 'Credential'
 
 /**
  * The sentences for a kind of object. The sentences for servers are prescribed by the

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { allOperations } from './all.ts'
 import { changeOperations, ClusterChange, isChange } from './clusters/changes/changes.ts'
 import { errorsOf } from './operation.ts'
-import { kindTitles, operationKinds, operationTable } from './operations.ts'
-import { scopesToChange } from './operations/changing.ts'
+import { kindTitles, operationKinds } from './operations.ts'
+import { scopesToChange, writeScopeOf } from './operations/changing.ts'
 import { bulkStep } from './servers/bulk-acts.ts'
 import { machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { serverCommands } from './servers/servers.ts'
@@ -23,9 +23,7 @@ test.each(operationKinds.filter((kind) => !isChange(kind)))(
     const call = allOperations.find((o) => o.name === kind)!
     expect(call).toMatchObject({ name: kind, kept: true })
     expect(call.method).not.toBe('GET')
-    expect(call.scope).toBe(
-      kind === 'clusterSubnetsAssign' ? 'network:write' : `${operationTable[kind].scope}:write`,
-    )
+    expect(call.scope).toBe(kind === 'clusterSubnetsAssign' ? 'network:write' : writeScopeOf(kind))
   },
 )
 

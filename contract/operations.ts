@@ -18,7 +18,9 @@ import {
 import { list } from './list.ts'
 import { callsOf } from './object-calls.ts'
 import { operation, type Words } from './operation.ts'
+import { PowerOrder } from './bmcs/order.ts'
 import { time } from './page.ts'
+import type { Scope } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 interface KindRow {
@@ -27,6 +29,8 @@ interface KindRow {
   readonly target: 'server' | 'cluster' | 'datacenter' | 'shared_patch'
   /** Scope for seeing the operation (`:read`), and for cancelling or retrying it (`:write`). */
   readonly scope: 'servers' | 'clusters'
+  /** Scope for cancelling and retrying it, if not the write scope of `scope`. */
+  readonly write?: Scope
   /**
    * Stored as JSON with the operation for its reconciler; never a secret. Every argument has a
    * default, because older versions stored no arguments.
@@ -143,6 +147,39 @@ export const operationTable = {
     audit: 'server.bulk_requested',
     event: 'An act on many servers was requested[: {kind}, {servers} servers]',
     command: 'server reboot',
+  },
+  bmcAdd: {
+    title: 'Add BMCs',
+    target: 'datacenter',
+    scope: 'servers',
+    write: 'bmc:manage',
+    /** `scan`: a whole network is looked at, so an address without a BMC is no failure. */
+    arguments: z.object({
+      datacenter_id: z._default(z.nullable(z.uuid()), null),
+      credential_id: z._default(z.nullable(z.uuid()), null),
+      port: z._default(z.int(), 443),
+      scan: z._default(z.boolean(), false),
+    }),
+    steps: { probe: (s: { readonly address: string }) => `Look at ${s.address}` },
+    audit: 'bmc.add_requested',
+    event: 'Adding BMCs was requested',
+    command: 'bmc add',
+  },
+  serverPower: {
+    ...onServer,
+    write: 'power:write',
+    arguments: z.object(PowerOrder.shape),
+    title: 'Switch',
+    steps: {
+      off: (s: Named) => `Tell the BMC of ${s.name} to switch it off`,
+      is_off: (s: Named) => `${s.name} is off`,
+      on: (s: Named) => `Tell the BMC of ${s.name} to switch it on`,
+      is_on: (s: Named) => `${s.name} is on`,
+    },
+    audit: 'server.power_requested',
+    event:
+      'Switching it was requested[: {to}, {kind}][ against the majority of etcd, because: {override}]',
+    command: 'server power',
   },
   clusterCreate: {
     ...onCluster,

@@ -8,6 +8,7 @@ import { no, type Verdict, yes } from './rule.ts'
 export const scopes = [
   'servers:read',
   'servers:write',
+  'power:write',
   'clusters:read',
   'clusters:write',
   'network:read',
@@ -18,6 +19,7 @@ export const scopes = [
   'marketplace:write',
   'secrets:read',
   'alerts:manage',
+  'bmc:manage',
   'users:manage',
 ] as const
 export const Scope = z.enum(scopes)
@@ -28,12 +30,12 @@ export const Role = z.enum(roles)
 export type Role = (typeof roles)[number]
 
 /**
- * Viewers read. Operators also write, download credentials and manage alerts: all but the last scope,
- * users:manage. Admins do everything.
+ * Viewers read. Operators also write, switch servers, download credentials and manage alerts: all but
+ * bmc:manage and users:manage. Admins do everything.
  */
 export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: scopes.filter((s) => s.endsWith(':read') && s !== 'secrets:read'),
-  operator: scopes.slice(0, -1),
+  operator: scopes.filter((s) => s !== 'bmc:manage' && s !== 'users:manage'),
   admin: scopes,
 }
 

@@ -14,6 +14,7 @@ const rooms = [
   'conformance',
   'console',
   'contract',
+  'redfish',
   'simulator',
   'talos',
   'tools',

@@ -14,14 +14,25 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
   contract: { source: [], test: [] },
   // The sentences of connections are one table for every program.
   talos: { source: ['contract/connections'], test: [] },
+  redfish: { source: ['contract/connections'], test: [] },
   conformance: { source: ['talos', 'simulator'], test: ['backend'] },
-  backend: { source: ['contract', 'talos'], test: ['simulator'] },
+  backend: { source: ['contract', 'redfish', 'talos'], test: ['simulator'] },
   console: { source: ['contract'], test: [] },
   cli: { source: ['contract'], test: [] },
   simulator: { source: ['talos/proto', 'talos/pki'], test: ['talos'] },
   e2e: { source: ['contract', 'tools'], test: ['simulator'] },
   tools: {
-    source: ['contract', 'talos', 'conformance', 'backend', 'simulator', 'cli', 'console', 'e2e'],
+    source: [
+      'contract',
+      'redfish',
+      'talos',
+      'conformance',
+      'backend',
+      'simulator',
+      'cli',
+      'console',
+      'e2e',
+    ],
     test: [],
   },
 }

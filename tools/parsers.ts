@@ -235,6 +235,12 @@ export const table: Readonly<Record<string, ParserRow>> = {
     bytes: shortBytes,
     limits: 'a kubeconfig: 64 KiB packed, 256 KiB unpacked',
   },
+  'backend/src/domains/bmcs/accounts.ts': {
+    parses: ['json'],
+    on: 'main',
+    bytes: 4 * kib,
+    limits: 'a session that Steelyard has sealed: a token of at most 2,000 characters and a path',
+  },
   'talos/client/connect.ts': {
     parses: ['network'],
     on: 'main',

@@ -27,7 +27,8 @@ export function hashOf(paths, settings = '') {
 }
 
 /** Changes with the sources of the bundled program. */
-export const hashOfProgram = () => hashOf(['backend', 'contract', 'talos', 'package-lock.json'])
+export const hashOfProgram = () =>
+  hashOf(['backend', 'contract', 'redfish', 'talos', 'package-lock.json'])
 
 /**
  * Changes with the sources of the console, and with the settings that its build reads from the

@@ -144,6 +144,7 @@ const rooms = [
   'contract',
   'tools',
   'talos',
+  'redfish',
   'conformance',
   'simulator',
   'console',

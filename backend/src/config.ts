@@ -262,6 +262,8 @@ export function readConfig(environment: Environment, folder: string) {
     /** Number of simulated servers, or a scenario file. */
     simulate,
     dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
+    /** Networks that BMCs may be in. */
+    bmcNetworks: cidrs('STEELYARD_BMC_NETWORKS').map((n) => n.cidr),
     /** Folders that may contain stores. */
     storeFolders: storeFolders.length > 0 ? storeFolders : [path.join(data, 'stores')],
     /** Networks in which the endpoints of S3 stores may be, in addition to public addresses. */

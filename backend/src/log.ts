@@ -36,6 +36,7 @@ const allowed = [
   'datacenter_id',
   'operation_id',
   'offer_id',
+  'bmc_id',
   'address',
   'reason',
   'account',

@@ -9,6 +9,7 @@ import { apiTokens as makeApiTokens } from './domains/api-tokens/api-tokens.ts'
 import { applied } from './domains/applied/applied.ts'
 import { audit as makeAudit } from './domains/audit/audit.ts'
 import { serverRemoved } from './domains/ccs/api.ts'
+import { bmcs as makeBmcs } from './domains/bmcs/bmcs.ts'
 import { bulk } from './domains/bulk/bulk.ts'
 import { ccs as makeCcs } from './domains/ccs/ccs.ts'
 import { changeCalls } from './domains/changes/changes.ts'
@@ -178,6 +179,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     clusters,
   })
+  const bmcs = makeBmcs({ ...platform, servers, operations, datacenters, clusters })
   const all: Domain[] = [
     accounts,
     sessions,
@@ -203,6 +205,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       },
       ccs,
     }),
+    bmcs,
     racks({ ...platform, datacenters, servers }),
     labels(platform),
     sharedViews(platform),
@@ -298,6 +301,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     ccs,
     pools,
     offers,
+    bmcs,
     joining,
     images,
     all,

@@ -21,6 +21,8 @@ const creating: Readonly<Record<string, string>> = {
   alertRuleCreate: limited,
   apiTokenCreate: limited,
   backupCreate: kept,
+  bmcAdd: limited,
+  bmcCredentialCreate: limited,
   ccCreate: held,
   channelCreate: limited,
   clusterCreate: machines,

@@ -46,6 +46,10 @@ export const settings = {
   STEELYARD_DIAL_NETWORKS: {
     about: 'CIDRs, comma-separated, in which servers may be dialled. Without it, none.',
   },
+  STEELYARD_BMC_NETWORKS: {
+    about:
+      'CIDRs, comma-separated, that BMCs may be in, such as `10.9.8.0/24`. Without it, none. Separate from `STEELYARD_DIAL_NETWORKS`: servers and their BMCs are on different networks.',
+  },
   STEELYARD_STORE_FOLDERS: {
     about:
       'Folders that may contain [stores](../snapshots.md#stores): absolute paths, comma-separated. Default: only `stores` in the data folder.',

@@ -7,6 +7,9 @@ import { apiCommand } from './commands/general/api.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
 import { backupCommands } from './commands/storage/backups.ts'
+import { bmcCommands } from './commands/bmcs/bmcs.ts'
+import { bmcCredentialCommands } from './commands/bmcs/credentials.ts'
+import { powerCommands } from './commands/bmcs/power.ts'
 import { ccCommands } from './commands/ccs.ts'
 import { applyCommands } from './commands/apply.ts'
 import { clusterChangeCommands } from './commands/cluster-changes/commands.ts'
@@ -49,6 +52,9 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...contextCommands(sessions, contexts),
     ...serverCommands,
     ...serverActionCommands,
+    ...powerCommands,
+    ...bmcCommands,
+    ...bmcCredentialCommands,
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,

@@ -3,6 +3,8 @@
  * found.
  */
 import * as z from 'zod/mini'
+import { bmcCredentialList } from '#contract/bmcs/credentials.ts'
+import { bmcList, bmcPlace } from '#contract/bmcs/bmcs.ts'
 import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
@@ -211,6 +213,38 @@ export const store = named(
   storeList,
   (s) => s.name,
 )
+export const bmcCredential = named(
+  {
+    value: 'CREDENTIAL',
+    help: 'Name or id of the credential',
+    example: 'rack-a',
+    names: ['bmc-credential list', '.name'],
+  },
+  bmcCredentialList,
+  (c) => c.name,
+)
+/** A BMC by its address, or by the server that it switches. */
+export const bmc: Noun = {
+  value: 'BMC',
+  help: 'Address or id of the BMC, or the name of its server',
+  example: '10.0.8.11',
+  names: ['bmc list', '.address'],
+  async find(api, text) {
+    if (isId(text)) return { id: text, name: text }
+    const wanted = text.trim()
+    const { items } = await api.call(bmcList, {
+      query: { q: wanted.slice(0, longestQuery), per_page: 1000 },
+    })
+    const found = items.filter((b) => [b.address, bmcPlace(b), b.server?.name].includes(wanted))
+    if (found.length === 1) return { id: found[0]!.id, name: bmcPlace(found[0]!) }
+    throw new CliError(
+      'not_found',
+      found.length === 0
+        ? `There is no BMC ${oneLine(text)}`
+        : `There are several BMCs ${oneLine(text)}: give the port too, or the id`,
+    )
+  },
+}
 export const template = named(
   {
     value: 'TEMPLATE',

@@ -27,6 +27,7 @@ export const serverWords = {
   maintenance: 'Maintenance',
   ready: 'Ready',
   trial: 'Change on trial',
+  not_booted: 'Not booted yet',
 } as const
 
 type Found = Pick<WorstFinding, 'kind' | 'severity' | 'reason'>
@@ -77,6 +78,7 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
   shutting_down: 'shutting down',
   resetting: 'resetting',
   upgrading: 'upgrading',
+  not_booted: null,
 }
 
 type Stateful = Pick<
@@ -95,6 +97,12 @@ export function serverSaid(s: Stateful): Said {
     return { word: serverWords.deleted, severity: null, sentence: 'kept for history' }
   const found = findingSaid(finding)
   if (found) return found
+  if (s.talos.stage === 'not_booted')
+    return {
+      word: serverWords.not_booted,
+      severity: finding?.severity ?? null,
+      sentence: finding?.reason ?? s.quarantine?.reason ?? 'only its BMC knows it',
+    }
   const isOnTrial = status === 'ready' && s.trial?.state === 'running'
   return {
     word: isOnTrial ? serverWords.trial : serverWords[status],

@@ -4,11 +4,17 @@ import type { Scope } from '../permissions.ts'
 import { bulkKindOf } from '../servers/bulk-acts.ts'
 import { bulkAlsoNeeds } from '../servers/bulk-needs.ts'
 
+/** The scope of the call that begins an operation of this kind. */
+export function writeScopeOf(kind: Operation['kind']): Scope {
+  const row = operationTable[kind]
+  return 'write' in row ? row.write : `${row.scope}:write`
+}
+
 /** The scopes that a caller needs to cancel, retry or resume an operation. */
 export const scopesToChange = (
   { kind }: Pick<Operation, 'kind'>,
   steps: readonly Pick<Step, 'key'>[],
 ): Scope[] => {
   const also = kind === 'serverBulk' ? bulkAlsoNeeds[bulkKindOf({ steps })] : undefined
-  return [`${operationTable[kind].scope}:write`, ...(also === undefined ? [] : [also])]
+  return [writeScopeOf(kind), ...(also === undefined ? [] : [also])]
 }

@@ -5,6 +5,7 @@
  */
 import type { Words } from '../operation.ts'
 import * as z from 'zod/mini'
+import { powerStates } from '../bmcs/state.ts'
 import { Said, WorstFinding } from '../findings/findings.ts'
 import { serverFindingTitles } from '../findings/kinds.ts'
 import { withPast } from '../history/past.ts'
@@ -40,6 +41,8 @@ const stages = [
   'shutting_down',
   'resetting',
   'upgrading',
+  /** Steelyard's word for a box that only its BMC has told of: nobody has booted it yet. */
+  'not_booted',
 ] as const
 export type Stage = (typeof stages)[number]
 /** What a machine at a stage is, after "is": "The server is in maintenance mode". */
@@ -48,7 +51,9 @@ export const stageSaid = (stage: string): string =>
     ? 'in maintenance mode'
     : stage === 'unknown'
       ? 'at an unknown stage'
-      : stage.replaceAll('_', ' ')
+      : stage === 'not_booted'
+        ? 'not booted yet'
+        : stage.replaceAll('_', ' ')
 
 /** A change of the server's configuration outside of Steelyard. */
 const ServerDrift = z.object({
@@ -204,6 +209,17 @@ export const ListedServer = z.object({
   labels: z.optional(ShownLabels),
   /** Why the server is not to be used; null if it may be. */
   quarantine: z.optional(z.nullable(Quarantine)),
+  /** Its power, as its BMC has told it; null if it has no BMC. */
+  power: z.optional(
+    z.nullable(
+      z.object({
+        bmc_id: z.uuid(),
+        state: z.enum(powerStates),
+        /** Since when it is so, as far as Steelyard has seen it; null if it was never read. */
+        since: z.nullable(time),
+      }),
+    ),
+  ),
   /** The operation that runs on the server, if any. */
   operation_id: z.nullable(z.uuid()),
   created_at: time,
@@ -294,6 +310,14 @@ const servers = list<ListedServer>()({
       sort: true,
       hidden: true,
       value: (s: ListedServer) => s.talos.stage,
+    },
+    power: {
+      label: 'Power',
+      help: 'Power as the BMC of the server tells it',
+      kind: 'word',
+      sort: true,
+      hidden: true,
+      value: (s: ListedServer) => s.power?.state ?? null,
     },
     maker: {
       label: 'Maker',
@@ -409,6 +433,11 @@ const servers = list<ListedServer>()({
       choices: [...ccStatuses, 'none'],
     },
     stage: { label: 'Stage', help: 'Only servers at this stage of Talos', choices: stages },
+    power: {
+      label: 'Power',
+      help: 'Only servers with this power, or without a BMC (none)',
+      choices: [...powerStates, 'none'],
+    },
     eligible: {
       label: 'Cluster use',
       help: 'Only servers that can join a cluster now (true), or cannot (false)',

@@ -209,6 +209,10 @@ export const serverServices = operation(
   },
 )
 
+/** Whether a server is a box that only its BMC has told of: nobody has booted it yet. */
+export const isBareBox = ({ talos }: { readonly talos: Pick<Server['talos'], 'stage'> }): boolean =>
+  talos.stage === 'not_booted'
+
 /** In maintenance mode Talos accepts only reads, a configuration and a disk wipe. */
 export const onlyInCluster = 'Talos allows this only once the server is in a cluster'
 const removed = 'The server was removed'

@@ -2,6 +2,8 @@
  * Column types that are narrower than the schema: the content of JSON columns, and text columns
  * with a fixed set of values.
  */
+import type { Bmc } from '#contract/bmcs/bmcs.ts'
+import type { PowerState } from '#contract/bmcs/state.ts'
 import type { Targets } from '#contract/shared-patches/shared-patches.ts'
 import type { EndingCertificate } from '#contract/clusters/ending-certificates.ts'
 import type { EtcdAlarm } from '#contract/clusters/health.ts'
@@ -63,6 +65,14 @@ export interface Hardware extends Omit<Resources, 'node_addresses'> {
 export interface WantedImage {
   readonly extensions?: readonly string[] | undefined
   readonly kernel_args?: readonly string[] | undefined
+}
+
+/** What whoever added a BMC has said of its box. */
+export interface BoxWishes {
+  readonly datacenter_id?: string | null
+  readonly rack?: string
+  readonly unit?: number
+  readonly labels?: Labels
 }
 
 /** The step that a server has reached while it joins or leaves a cluster. */
@@ -133,6 +143,10 @@ export interface Columns {
   'audit_excerpt.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
   'cluster.finding': WorstFinding
+  'bmc.candidates': Bmc['candidates']
+  'bmc.capabilities': Partial<Bmc['capabilities']>
+  'bmc.certificate': NonNullable<Bmc['certificate']>
+  'bmc.wishes': BoxWishes
   'cluster.labels': Labels
   'cluster.kept': readonly KeptObject[]
   'cluster.maintenance_window': MaintenanceWindow
@@ -171,6 +185,7 @@ export interface Columns {
   'server.hardware': Hardware
   'server.last_change': LastChange
   'server.pending': PendingConfiguration
+  'server.power': PowerState
   'server.quarantine': Quarantine
   'server.stage': Stage
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]

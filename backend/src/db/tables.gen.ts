@@ -73,6 +73,59 @@ export interface Tables {
     before: OptionalJson<Columns['audit_excerpt.before']>
     after: OptionalJson<Columns['audit_excerpt.after']>
   }
+  bmc: {
+    id: Generated<string>
+    address: string
+    port: number
+    server_id: string | null
+    candidates: DefaultJson<Columns['bmc.candidates']>
+    status: 'unconfirmed' | 'ready' | 'unreachable' | 'denied' | 'changed' | 'unsupported'
+    reason: string | null
+    status_since: Date
+    fingerprint: string | null
+    certificate: OptionalJson<Columns['bmc.certificate']>
+    credential_id: string | null
+    username: string | null
+    password_sealed: Uint8Array | null
+    wishes: DefaultJson<Columns['bmc.wishes']>
+    uuid: string | null
+    serial: string | null
+    macs: Generated<string[]>
+    vendor: string | null
+    model: string | null
+    firmware: string | null
+    system_path: string | null
+    capabilities: DefaultJson<Columns['bmc.capabilities']>
+    power: Generated<'on' | 'off' | 'turning_on' | 'turning_off' | 'unknown'>
+    power_since: Date | null
+    lit: boolean | null
+    power_wanted: 'on' | 'off' | null
+    power_wanted_at: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
+  bmc_contact: {
+    bmc_id: string
+    due_at: Date
+    owner: string | null
+    lease_until: Date | null
+    slow: Generated<boolean>
+    failures: Generated<number>
+    answered_at: Date | null
+    power_seen_at: Date | null
+    inventory_at: Date | null
+    session_sealed: Uint8Array | null
+  }
+  bmc_credential: {
+    id: Generated<string>
+    name: string
+    username: string
+    password_sealed: Uint8Array
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
   capacity_commitment: {
     id: Generated<string>
     server_id: string
@@ -878,6 +931,9 @@ export interface Tables {
     quarantine: OptionalJson<Columns['server.quarantine']>
     rack_bay: string | null
     talos_noted_at: Date | null
+    bmc_id: string | null
+    power: Columns['server.power'] | null
+    power_since: Date | null
   }
   server_bulk_item: {
     operation_id: string

@@ -75,6 +75,7 @@ export const jobs: { readonly [Name in keyof Work]: Job } = {
   early: { ...patch, what: 'the documents of the image' },
   known: schematic,
   schematic,
+  redfish: { thread: 'answers', what: 'the document', bytes: 2 * mib, processorMs: 1_000 },
   json: { thread: 'answers', what: 'the response', bytes: 16 * mib, processorMs: 3_000 },
 }
 

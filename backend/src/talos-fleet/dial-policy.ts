@@ -61,7 +61,7 @@ export interface DialSettings {
 }
 
 /** A network of usual size that contains the address, as an example value for the setting. */
-function around(address: string): string {
+export function around(address: string): string {
   const read = readCidr(`${address}/${address.includes(':') ? 64 : 24}`)
   return read.ok ? formatCidr(read.cidr) : (read.corrected ?? address)
 }
@@ -147,7 +147,8 @@ function adviceOn(text: string): string {
   return /[g-z]/i.test(text) ? ': names are not looked up, give the address' : ''
 }
 
-function readNetwork(text: string): string[] {
+/** The addresses of the hosts of a network, at most a /22. @throws Problem dial_refused */
+export function readNetwork(text: string): string[] {
   const refuse = (why: string) => new Problem('dial_refused', why, { cidr: why })
   const reading = readCidr(text)
   if (!reading.ok)
@@ -164,13 +165,14 @@ function readNetwork(text: string): string[] {
 }
 
 /** Quotes user input in a message: shortened, without control characters. */
-const shown = (text: string): string =>
+export const shown = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text).replaceAll(
     /[^\x20-\x7e…]/g,
     '�',
   )
 
-function same(mine: string, address: Address): boolean {
+/** Whether an address of an interface is this address. */
+export function same(mine: string, address: Address): boolean {
   // Addresses of interfaces may have zones (`fe80::1%eth0`), which parsed addresses never have.
   const parsed = parseAddress(mine.split('%', 1)[0]!)
   return parsed !== null && parsed.family === address.family && parsed.value === address.value

@@ -6,6 +6,8 @@
 import { channelLimit } from '#contract/alerts/channels.ts'
 import { alertRuleLimit } from '#contract/alerts/rules.ts'
 import { mostSilences } from '#contract/alerts/silences.ts'
+import { bmcLimit } from '#contract/bmcs/bmcs.ts'
+import { bmcCredentialLimit } from '#contract/bmcs/credentials.ts'
 import { datacenterLimit } from '#contract/datacenters.ts'
 import { earlyLimits } from '#contract/images/early.ts'
 import { imageLimit } from '#contract/images.ts'
@@ -75,6 +77,19 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
   applied_object: 'a row of fixed size for each object of a set',
   audit_entry: 'written by the program; read by pages and verified on a thread of its own',
   audit_excerpt: 'written by the program beside an entry, of bounded length',
+  bmc: {
+    bound: [bmcLimit.most, labelLimits.labels],
+    cost: 'one question a minute for each, 32 at once; its documents on a thread, within limits',
+    on: ['database', 'thread'],
+    when: 'background',
+  },
+  bmc_contact: 'a row of fixed size for each BMC',
+  bmc_credential: {
+    bound: [bmcCredentialLimit.most],
+    cost: 'one row, when a BMC is signed in to',
+    on: ['database'],
+    when: 'both',
+  },
   capacity_commitment: 'a row of fixed size for each server',
   channel: {
     bound: [channelLimit.most],

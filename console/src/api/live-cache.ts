@@ -14,6 +14,8 @@ const concerned: Record<EventKind, readonly string[]> = {
   shared_patch: ['sharedPatch', 'serverSharedPatches'],
   shared_view: ['sharedView'],
   rack: ['rack', 'serverGroups'],
+  bmc: ['bmc', 'serverGet'],
+  bmc_credential: ['bmc'],
   template: ['template'],
   patch: ['overview', 'historyList', 'patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: [

@@ -3,6 +3,7 @@
  * snapshots. These are types only; `clusters` has the functions behind them.
  */
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Refusal } from '#contract/rule.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { Credentials, TalosRole } from '#talos/pki/certificates.ts'
@@ -75,6 +76,15 @@ export interface Gate {
   readonly whyNotRequest: (clusterId: string, nodeId: string) => Promise<string | null>
   /** Why this server must not restart: etcd would lose its majority, because of dead members. */
   readonly whyNotRestart: (clusterId: string, nodeId: string) => Promise<string | null>
+  /**
+   * Why these servers of a cluster must not be without power at the same time, by the majority of
+   * etcd; null if they may. Workers always may. Asks the control planes.
+   */
+  readonly whyNotPowerOff: (
+    clusterId: string,
+    nodeIds: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<Refusal | null>
   /**
    * Why the node of this server isn't Ready, or its kubelet hasn't reported since its last start.
    * Null if it has, which is noted at once, and for a server that hasn't joined its cluster.

@@ -1,7 +1,10 @@
 /** What configurations asks about the machines of clusters. */
 import type { ClusterSide } from '../configurations/api.ts'
+import { forNow } from '#contract/rule.ts'
 import {
+  canBeOff,
   type ClusterView,
+  etcdMembers,
   etcdReports,
   kubeletNow,
   sentenceOf,
@@ -64,6 +67,22 @@ export function clusterMachines(parts: CoreParts): ClusterSide {
       asking(clusterId, nodeId, async (view, { role }) =>
         role === 'control_plane' ? whyNotRestart(await etcdReports(view), nodeId) : null,
       ),
+    async whyNotPowerOff(clusterId, nodeIds, signal) {
+      const state = await store.load(parts.db, clusterId)
+      const ids = new Set(nodeIds)
+      const going = (state?.members ?? []).filter(
+        (m) => m.role === 'control_plane' && m.released_at === null && ids.has(m.node_id),
+      )
+      if (!state || going.length === 0) return null
+      const { name } = state.row
+      const etcd = await etcdMembers(parts, state.members, signal)
+      if (!etcd)
+        return forNow(
+          `No control plane of ${name} reports the members of etcd, so nobody knows whether ${going[0]!.name} is the last healthy one`,
+        )
+      const verdict = canBeOff(etcd, new Set(going.map((m) => m.name)), name)
+      return verdict.ok ? null : verdict
+    },
     async whyNotReady(clusterId, nodeId, signal) {
       const found = await placeOf(clusterId, nodeId)
       if (found === undefined || found.m.node_ready_at === null) return null

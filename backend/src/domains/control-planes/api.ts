@@ -69,6 +69,7 @@ export { etcdIll, hasGivenUp, isGivenUp } from './given-up.ts'
 export { readEtcd } from './read-etcd.ts'
 export { whyNotRestart } from './strangers.ts'
 export {
+  canBeOff,
   canLeaveEtcd,
   type EtcdMembers,
   etcdMembers,

@@ -227,6 +227,34 @@ export function canLeaveEtcd(
 }
 
 /**
+ * Whether these servers may be without power for a while: the healthy voters that remain are still a
+ * majority of all voters, which stay members. A server whose member is not healthy gives the
+ * majority nothing, so switching it takes nothing from it. Pure.
+ */
+export function canBeOff(
+  { members }: EtcdMembers,
+  names: ReadonlySet<string>,
+  cluster: string,
+): Verdict {
+  const voters = members.filter((m) => !m.learner)
+  const healthy = voters.filter((m) => m.healthy)
+  const going = healthy.filter((m) => names.has(m.name))
+  if (going.length === 0) return yes
+  const staying = healthy.length - going.length
+  const needed = majorityOf(voters.length)
+  if (staying >= needed) return yes
+  const ill = voters.filter((m) => !m.healthy && !names.has(m.name)).map((m) => m.name)
+  const who = listed(going.map((m) => m.name))
+  return staying === 0
+    ? forNow(
+        `${who} ${going.length === 1 ? 'is the last healthy member' : 'are the last healthy members'} of etcd of ${cluster}`,
+      )
+    : forNow(
+        `Without ${who}, ${staying} of ${voters.length} members of etcd of ${cluster} would be healthy, and ${needed} are needed${ill.length > 0 ? `. Bring ${listed(ill)} back first` : ''}`,
+      )
+}
+
+/**
  * Queries the control planes. Returns why etcd can't lose the server now, or null if it can. Null
  * for workers, which aren't members of etcd.
  */

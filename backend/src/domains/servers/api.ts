@@ -3,6 +3,8 @@
  * `server.updated` in that transaction. Only `connection`, `connectionAt` and `candidate` contact
  * machines.
  */
+import type { PowerState } from '#contract/bmcs/state.ts'
+import type { Labels } from '#contract/labels/selector.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -17,6 +19,7 @@ import type { PendingConfiguration, Server } from '#contract/servers/server.ts'
 import type { LastChange } from '#contract/servers/silence.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
 import type { Identity } from '#talos/client/inventory.ts'
+import type { Hardware } from '../../db/columns.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
@@ -235,6 +238,51 @@ interface Membership {
   readonly takeOver: (tx: Tx, caller: Caller, machine: TakenMachine) => Promise<string>
 }
 
+/** What the BMCs of servers tell. All are safe to repeat. */
+export interface Boxes {
+  /** Servers that have one of these marks, with theirs. */
+  readonly marked: (on: On, marks: Marks) => Promise<MarkedServer[]>
+  /** Makes a row for a box that nobody has booted yet. */
+  readonly addBox: (
+    tx: Tx,
+    caller: Caller,
+    box: NewBox,
+  ) => Promise<{ readonly id: string; readonly name: string }>
+  /** Removes the row of a box that nobody has booted yet. A booted one stays. */
+  readonly removeBox: (tx: Tx, caller: Caller, id: string) => Promise<void>
+  /** Records the power that lists show; null: the server has no BMC any more. */
+  readonly notePower: (
+    tx: Tx,
+    id: string,
+    power: {
+      readonly bmc_id: string
+      readonly state: PowerState
+      readonly since: Date | null
+    } | null,
+  ) => Promise<void>
+}
+/** What identifies a machine; UUIDs in each byte order in which it may be written. */
+export interface Marks {
+  readonly uuids: readonly string[]
+  readonly serials: readonly string[]
+  readonly macs: readonly string[]
+}
+export interface MarkedServer extends Marks {
+  readonly id: string
+  readonly name: string
+  readonly bmc_id: string | null
+}
+export interface NewBox {
+  readonly bmc_id: string
+  readonly uuid: string | null
+  readonly serial: string | null
+  readonly manufacturer: string | null
+  readonly product: string | null
+  readonly hardware: Hardware
+  readonly datacenterId: string | null
+  readonly labels: Labels
+}
+
 /** What was observed at a server. All are safe to repeat. */
 interface Notes {
   /**
@@ -321,7 +369,7 @@ export interface ServerActs {
 /** Written in the transaction that creates the operation. */
 export type Also = (tx: Tx, operation: Operation) => Promise<void>
 
-export interface Servers extends Membership, Notes, Registering, Placements {
+export interface Servers extends Membership, Notes, Registering, Placements, Boxes {
   /** @throws Problem not_found */
   readonly get: (id: string) => Promise<Server>
   /** The servers with these ids, including removed ones; unknown ids are left out. */

@@ -52,6 +52,7 @@ function free({ cluster, operation_id, status }: ServerFacts): string | null {
 }
 
 function reachable({ reachable, reason, stage }: ServerFacts): string | null {
+  if (stage === 'not_booted') return 'The server has not booted yet: boot a prepared image on it'
   if (reachable === null) return 'The server has not been contacted yet'
   if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
   return stage === 'maintenance' || stage === 'unknown'

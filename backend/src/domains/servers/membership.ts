@@ -5,7 +5,7 @@ import type { Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
-import type { Placements, Registering, Reservation, Servers } from './api.ts'
+import type { Boxes, Placements, Registering, Reservation, Servers } from './api.ts'
 import { alarming } from './contact/observe.ts'
 import { eligibility } from './eligibility.ts'
 import { audited, factsOf } from './present.ts'
@@ -39,6 +39,7 @@ type Membership = Omit<
   Servers,
   | keyof Registering
   | keyof Placements
+  | keyof Boxes
   | 'get'
   | 'several'
   | 'idsOf'

@@ -28,8 +28,10 @@ const none: Resources = {
   interfaces: [],
 }
 
-const addressesOf = (row: ServerRow): string[] =>
-  row.hardware ? [...row.hardware.addresses] : [row.address]
+const addressesOf = (row: ServerRow): string[] => {
+  if (row.stage === 'not_booted') return []
+  return row.hardware ? [...row.hardware.addresses] : [row.address]
+}
 
 function resourcesOf(row: ServerRow): Resources {
   if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
@@ -171,6 +173,12 @@ export const saidOf = (row: ListedRow, ineligible: string | null = null): Said =
     identity: { state: row.identity_state },
   })
 
+/** Its power as its BMC has told it; null without a BMC. */
+const powerOf = ({ bmc_id, power, power_since }: ListedRow): Server['power'] =>
+  bmc_id === null
+    ? null
+    : { bmc_id, state: power ?? 'unknown', since: power_since?.toISOString() ?? null }
+
 /** The whole server. Lists with `fields=list` show some of its fields (`list/kept.ts`). */
 export function present(row: ServerRow, contact: Date | null): Server {
   const { hardware } = row
@@ -213,6 +221,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     left_cluster: row.cluster_id === null ? row.left_cluster : null,
     labels: row.labels,
     quarantine: row.quarantine,
+    power: powerOf(row),
     operation_id: row.operation_id,
     created_at: row.created_at.toISOString(),
     talos: {
@@ -320,6 +329,7 @@ export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
   type: ({ row }) => row.type,
   status: ({ row }) => statusKey(row),
   stage: ({ row }) => row.stage,
+  power: ({ row }) => (row.bmc_id === null ? null : (row.power ?? 'unknown')),
   maker: ({ row }) => row.manufacturer || null,
   model: ({ row }) => row.product || null,
   serial: ({ row }) => row.serial,
@@ -359,6 +369,7 @@ export const filterReaders = (now: number): FilterReaders<typeof serverList.list
   confirmed: ({ row }, wanted) => String(!isDoubted(row)) === wanted,
   cc: ({ row }, wanted) => (row.commitment_status ?? noValue) === wanted,
   stage: ({ row }, wanted) => row.stage === wanted,
+  power: ({ row }, wanted) => (row.bmc_id === null ? noValue : (row.power ?? 'unknown')) === wanted,
   eligible: ({ facts }, wanted) => String(facts.isEligible) === wanted,
   label: ({ row }, wanted) => selects(selectorIn(wanted), row.labels),
   quarantine: ({ row }, wanted) => String(row.quarantine !== null) === wanted,

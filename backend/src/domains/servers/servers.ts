@@ -11,6 +11,7 @@ import { summarize, wordsByCluster } from './list/summary.ts'
 import { wholeServers } from './list/whole.ts'
 import { type FaceParts, membership } from './membership.ts'
 import { placing } from './placing.ts'
+import { boxes } from './register/boxes.ts'
 import { registering } from './register/register.ts'
 import { showFindings } from './showing.ts'
 import * as store from './store.ts'
@@ -39,6 +40,7 @@ export function servers(parts: FaceParts): ServersDomain {
     contact,
     ...membership(parts),
     ...registering(parts),
+    ...boxes(parts),
     ...commitments(parts),
     ...placing({ ...parts, listed }),
     async get(id) {

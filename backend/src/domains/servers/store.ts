@@ -214,6 +214,33 @@ export async function writeContacts(
 export const withUuid = (on: Db | Tx, uuid: string): Promise<ServerRow[]> =>
   liveServers(on).where('server.uuid', '=', uuid).orderBy('server.id').execute()
 
+/** Servers that have one of these marks. */
+export const marked = async (
+  on: Db | Tx,
+  {
+    uuids,
+    serials,
+    macs,
+  }: { uuids: readonly string[]; serials: readonly string[]; macs: readonly string[] },
+) => {
+  const { rows } = await sql<{
+    id: string
+    name: string
+    uuid: string | null
+    serial: string | null
+    bmc_id: string | null
+    macs: string[] | null
+  }>`select id, name, uuid, serial, bmc_id,
+      (select array_agg(lower(port ->> 'hardware_addr')) from jsonb_array_elements(hardware -> 'interfaces') as port
+        where port ->> 'hardware_addr' is not null) as macs
+    from server where status <> 'deleted' and (
+      uuid = any(${uuids}::text[]) or serial = any(${serials}::text[])
+      or exists (select from jsonb_array_elements(hardware -> 'interfaces') as port
+        where lower(port ->> 'hardware_addr') = any(${macs}::text[])))
+    order by id limit 64`.execute(on)
+  return rows
+}
+
 /** The server of the unique index `server_uuid` with these values. */
 export const identified = (
   on: Db | Tx,

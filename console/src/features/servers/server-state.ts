@@ -10,6 +10,7 @@ const tones: Readonly<Record<string, Tone>> = {
   [serverWords.deleted]: 'off',
   [serverWords.maintenance]: 'idle',
   [serverWords.trial]: 'idle',
+  [serverWords.not_booted]: 'idle',
 }
 
 /** What is said of a server, with the shape that stands before its word. */

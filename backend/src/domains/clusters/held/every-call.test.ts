@@ -30,7 +30,7 @@ let csv = ''
 
 /** Calls about accounts, alerts and storage: none of their objects is a cluster's. */
 const elsewhere =
-  /^\/v1\/(?:session|sessions|authorize|password-reset|users|invitations|waitlist|tokens|channels|alert-rules|deliveries|stores|views|backups|backup-schedule)(?:\/|$)/
+  /^\/v1\/(?:session|sessions|authorize|password-reset|users|invitations|waitlist|tokens|channels|alert-rules|deliveries|stores|views|backups|backup-schedule|bmcs|bmc-credentials)(?:\/|$)/
 
 type Ask = () => { params?: object; query?: object; body?: object }
 const ofCluster = (more: object = {}): Ask => {
@@ -123,6 +123,8 @@ const possible: Readonly<Record<string, string>> = {
   rackRemove: another,
   rackUpdate: another,
   serverAdd: another,
+  serverIdentify: another,
+  serverPower: 'It changes the power of a machine, and nothing that the files say.',
   serverBulk: 'It answers for each server: one of a held cluster is not reset.',
   serverBulkPlan: reads,
   serverConfirm: 'It says that a machine is the known one; the machine is sent nothing.',

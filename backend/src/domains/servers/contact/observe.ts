@@ -122,7 +122,8 @@ export function rosters() {
     made = new Map()
     for (const entry of entries) {
       const { row, contact } = entry
-      if (row.status === 'deleted' || !shards.has(shardOf(row.id))) continue
+      if (row.status === 'deleted' || row.stage === 'not_booted') continue
+      if (!shards.has(shardOf(row.id))) continue
       const known = before.get(row)
       made.set(
         row,

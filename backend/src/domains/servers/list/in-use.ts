@@ -14,7 +14,7 @@ export function inUseOf(all: Iterable<Entry>): Record<CapacitySeries, number | n
   const promised = { committed: 0, uncommitted: 0 }
   let hasCommitment = false
   for (const { row, facts } of all) {
-    if (row.status === 'deleted') continue
+    if (row.status === 'deleted' || row.stage === 'not_booted') continue
     const use = row.cluster_id === null ? 'free' : 'in_clusters'
     const isWell = row.finding === null || row.finding.severity === 'attention'
     counts[isWell ? use : 'not_well']++

@@ -186,6 +186,7 @@ const readers: MemoryReaders<typeof serverList.list, Row> = {
     contact: () => null,
     type: ({ shown }) => shown.type,
     stage: ({ shown }) => shown.talos.stage,
+    power: () => null,
     maker: ({ shown }) => shown.hardware.maker,
     model: ({ shown }) => shown.hardware.model,
     serial: ({ shown }) => shown.identity.serial,
@@ -210,6 +211,7 @@ const readers: MemoryReaders<typeof serverList.list, Row> = {
     confirmed: ({ shown }, wanted) => String(shown.identity.state === 'confirmed') === wanted,
     cc: () => false,
     stage: ({ shown }, wanted) => shown.talos.stage === wanted,
+    power: () => false,
     eligible: () => false,
     label: ({ shown }, wanted) => selects(selectorIn(wanted), shown.labels ?? {}),
     quarantine: ({ shown }, wanted) => String(shown.quarantine !== null) === wanted,
@@ -230,11 +232,12 @@ const readers: MemoryReaders<typeof serverList.list, Row> = {
 
 /** @throws Problem bad_request for a filter by what the history doesn't record */
 function demandRecorded(query: Query): void {
-  const refuse = (filter: 'cc' | 'eligible' | 'reachable', what: string): never => {
+  const refuse = (filter: 'cc' | 'eligible' | 'power' | 'reachable', what: string): never => {
     const reason = `The history doesn't record ${what}: the filter can't be used for the past`
     throw new Problem('bad_request', reason, { [filter]: reason })
   }
   if (query.cc !== undefined) refuse('cc', 'commitments')
+  if (query.power !== undefined) refuse('power', 'the power of servers')
   if (query.eligible !== undefined) refuse('eligible', 'which servers could join a cluster')
   if (query.reachable === 'away') refuse('reachable', 'whether an operation took a server offline')
 }

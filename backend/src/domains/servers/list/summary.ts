@@ -25,7 +25,7 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
   const said: Said[] = []
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
   for (const { row, facts } of all) {
-    if (row.status === 'deleted') continue
+    if (row.status === 'deleted' || row.stage === 'not_booted') continue
     servers.total++
     said.push(saidOf(row))
     servers[row.status]++
