@@ -17,6 +17,7 @@ import { certificateCases, now, ourCertificates } from './certificates.ts'
 import { type Cases, keyOf, patchesFor } from './compare.ts'
 import { expressionsFor, questionOf, samples } from './expressions.ts'
 import { buildWithGo } from './go.ts'
+import { compareKubernetes } from './kubernetes-values.ts'
 import { allCases } from './make-cases.ts'
 
 if (process.argv.includes('redfish')) {
@@ -133,8 +134,12 @@ async function main(): Promise<void> {
   if (readSnapshots() === false) process.exitCode = 1
 }
 
+const isKubernetes = process.argv.includes('kubernetes')
+
 try {
-  await main()
+  if (isKubernetes) {
+    if (compareKubernetes(2_000, folder, say) === false) process.exitCode = 1
+  } else await main()
 } finally {
   rmSync(folder, { recursive: true })
 }

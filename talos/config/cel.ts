@@ -5,6 +5,7 @@
  */
 import { Environment, evaluate } from '@marcbachmann/cel-js'
 import { typeOfExpression } from './cel/check.ts'
+import { undeclaredIn } from './cel/names.ts'
 import { evaluateCounted } from './cel/steps.ts'
 import { type CelScope, declarationsOf, hasOptionals, newestMessages } from './cel/environments.ts'
 import { CelTypeError, nameOf } from './cel/types.ts'
@@ -122,6 +123,35 @@ export function celProblem(
     return type === wanted(scope) ? undefined : `it gives ${type}, not ${wanted(scope)}`
   } catch (error) {
     if (error instanceof CelTypeError) return error.message
+    if (error instanceof RangeError) return 'it is too deep'
+    return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!
+  }
+}
+
+/** What cel-go reads and the library doesn't. */
+const rareNotations = /`|(?:^|[^\w)\]])\.\d|\b(?:b|r|br|rb)["']|"""|'''/i
+
+/**
+ * Why Kubernetes would not compile an expression, as part of a sentence, or undefined: its syntax,
+ * and names that are no variables. Its types aren't checked, because Kubernetes's libraries have
+ * more functions than Talos's.
+ * @param variables names that the expression may use
+ * @param givesBool whether it must give true or false
+ */
+export function celTextProblem(
+  expression: string,
+  variables: readonly string[],
+  givesBool = false,
+): string | undefined {
+  try {
+    const { ast } = environmentOf('oom trigger').parse(expression)
+    const [unknown] = undeclaredIn(ast, new Set(variables))
+    if (unknown !== undefined) return `there is no ${unknown} here (${variables.join(', ')})`
+    const isOther =
+      ast.op === 'value' ? typeof ast.args !== 'boolean' : /^(?:list|map)$/.test(ast.op)
+    return isOther && givesBool ? 'it does not give true or false' : undefined
+  } catch (error) {
+    if (rareNotations.test(expression)) return undefined
     if (error instanceof RangeError) return 'it is too deep'
     return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!
   }

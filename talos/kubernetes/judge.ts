@@ -47,6 +47,7 @@ const scalars: Readonly<Record<string, readonly [words: string, is: (node: TreeN
     uint: ['a whole number that is not negative', isWithin(64n, false)],
     uint16: ['a whole number up to 65535', isWithin(16n, false)],
     uint32: ['a whole number that is not negative', isWithin(32n, false)],
+    float32: ['a number', isNumber],
     float64: ['a number', isNumber],
     duration: ['a time span such as 30s', isSpan],
     durationOrNanoseconds: [

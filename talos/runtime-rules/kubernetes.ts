@@ -10,6 +10,7 @@ import {
   TooMuch,
   type TreeNode,
 } from '../config/tree.ts'
+import { isSubdomain } from './kubernetes/values.ts'
 import { type Configuration, quoted, type RuntimeRule } from './rule.ts'
 
 const apiServer = ['cluster', 'apiServer'] as const
@@ -143,6 +144,27 @@ export const kubernetesRules: readonly RuntimeRule[] = [
     },
   },
   {
+    id: 'pod-security-exemption',
+    source: `${podSecuritySource}: validateNamespaces, validateRuntimeClasses, validateUsernames`,
+    level: 'refuse',
+    *find(config) {
+      const isName = {
+        namespaces: (text: string) => isSubdomain(text) && !text.includes('.') && text.length <= 63,
+        runtimeClasses: isSubdomain,
+        usernames: (text: string) => text !== '',
+      }
+      for (const path of podSecurity(config))
+        for (const [list, isRight] of Object.entries(isName))
+          for (const one of config.main.texts(...path, 'exemptions', list))
+            if (!isRight(one.text))
+              yield {
+                document: config.main,
+                path: one.path,
+                sentence: `${quoted(one.text)} in exemptions.${list} of PodSecurity is no name, so ${isDown}`,
+              }
+    },
+  },
+  {
     id: 'pod-security-level',
     source: `${podSecuritySource}: validateLevel, validateVersion`,
     level: 'refuse',
@@ -197,7 +219,7 @@ export const kubernetesRules: readonly RuntimeRule[] = [
       const policy = main.entries(...path)
       if (policy.length === 0) return
       const problem =
-        main.text(...path, 'kind') !== 'Policy' ||
+        !['', 'Policy'].includes(main.text(...path, 'kind')) ||
         main.text(...path, 'apiVersion') !== 'audit.k8s.io/v1'
           ? 'needs apiVersion: audit.k8s.io/v1 and kind: Policy'
           : main.items(...path, 'rules').length === 0

@@ -21,6 +21,8 @@ import { authenticationRules } from './kubernetes/authentication.ts'
 import { kubernetesConfigRules } from './kubernetes/configs.ts'
 import { podNetworkRules } from './kubernetes/networks.ts'
 import { podReferenceRules } from './kubernetes/pods.ts'
+import { kubeletValueRules } from './kubernetes/kubelet.ts'
+import { programValueRules } from './kubernetes/programs.ts'
 import { kubernetesRules } from './kubernetes.ts'
 import { kubernetesNameRules } from './kubernetes/names.ts'
 import { accessLimitRules } from './limits/access.ts'
@@ -70,6 +72,8 @@ export const runtimeRules: readonly RuntimeRule[] = [
   ...authenticationRules,
   ...podNetworkRules,
   ...podReferenceRules,
+  ...programValueRules,
+  ...kubeletValueRules,
   ...ownArgumentRules,
   ...componentRules,
   ...componentValueRules,

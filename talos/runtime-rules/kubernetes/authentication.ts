@@ -1,4 +1,5 @@
 /** Who may reach the Kubernetes API, in the document of Talos 1.14. */
+import { celTextProblem } from '../../config/cel.ts'
 import type { Report } from '../../config/report.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
@@ -121,6 +122,33 @@ function* extraProblems(document: Report, at: readonly string[]): Generator<Prob
   }
 }
 
+/** Expressions, with the only variable that each may use (`pkg/authentication/cel/compile.go`). */
+function* expressionProblems(document: Report): Generator<Problem> {
+  const expressions = document.items(...root, 'jwt').flatMap(({ path }) => {
+    const mappings = [...path, 'claimMappings']
+    const below = (list: string[], field: string) =>
+      document.items(...list).map((one) => [...one.path, field])
+    return [
+      ...below([...path, 'claimValidationRules'], 'expression').map((at) => ({ at, of: 'claims' })),
+      ...['username', 'groups', 'uid'].map((name) => ({
+        at: [...mappings, name, 'expression'],
+        of: 'claims',
+      })),
+      ...below([...mappings, 'extra'], 'valueExpression').map((at) => ({ at, of: 'claims' })),
+      ...below([...path, 'userValidationRules'], 'expression').map((at) => ({ at, of: 'user' })),
+    ]
+  })
+  for (const { at, of } of expressions) {
+    const text = document.text(...at)
+    const problem =
+      text === ''
+        ? undefined
+        : celTextProblem(text, [of], at.includes('claimValidationRules') || of === 'user')
+    if (problem !== undefined)
+      yield [at, `the expression ${quoted(text)} doesn’t compile: ${problem}`]
+  }
+}
+
 /** `ValidateAuthenticationConfiguration` */
 function* problemsOf(document: Report): Generator<Problem> {
   const authenticators = document.items(...root, 'jwt')
@@ -148,6 +176,7 @@ function* problemsOf(document: Report): Generator<Problem> {
       yield [uid, 'claimMappings.uid has either claim or expression']
     yield* extraProblems(document, mappings)
   }
+  yield* expressionProblems(document)
   const anonymous = [...root, 'anonymous']
   if (document.has(...anonymous, 'conditions') && !document.flag(...anonymous, 'enabled'))
     yield [[...anonymous, 'conditions'], 'conditions need enabled: true']

@@ -2,6 +2,7 @@
 import { nearestOf } from '../../config/nearest.ts'
 import type { Report } from '../../config/report.ts'
 import { plugins } from '../component-names.ts'
+import { isSubdomain } from '../kubernetes/values.ts'
 import { type Hit, quoted, type RuntimeRule } from '../rule.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
@@ -54,9 +55,16 @@ function* ruleProblems(main: Report, path: readonly string[]): Generator<Hit> {
       if (problem !== null) yield hit(where, `${quoted(text)} in nonResourceURLs ${problem}`)
     }
   }
-  for (const { path: group } of main.items(...path, 'resources'))
+  for (const { path: group } of main.items(...path, 'resources')) {
+    const name = main.text(...group, 'group')
+    if (name !== '' && name !== '*' && !isSubdomain(name))
+      yield hit(
+        [...group, 'group'],
+        `${quoted(name)} in a rule of the audit policy is no API group`,
+      )
     if (main.has(...group, 'resourceNames') && !main.has(...group, 'resources'))
       yield hit([...group, 'resourceNames'], 'resourceNames of the audit policy need resources')
+  }
 }
 
 function* profileProblems(main: Report): Generator<Hit> {

@@ -1,4 +1,5 @@
 /** Webhooks that the API server asks whether a request is allowed. */
+import { celTextProblem } from '../../config/cel.ts'
 import { durationMs, isDnsName } from '../../config/formats.ts'
 import type { Report } from '../../config/report.ts'
 import { quoted, type RuntimeRule } from '../rule.ts'
@@ -32,9 +33,16 @@ function* webhookProblems(
       ['matchConditionSubjectAccessReviewVersion'],
       'matchConditionSubjectAccessReviewVersion must be v1 beside matchConditions',
     ]
-  for (const { path } of conditions)
-    if (main.text(...path, 'expression').trim() === '')
-      yield [path.slice(at.length), 'a condition needs an expression']
+  for (const { path } of conditions) {
+    const text = main.text(...path, 'expression')
+    const problem = celTextProblem(text, ['request'], true)
+    if (text.trim() === '') yield [path.slice(at.length), 'a condition needs an expression']
+    else if (problem !== undefined)
+      yield [
+        [...path.slice(at.length), 'expression'],
+        `the expression ${quoted(text)} doesn’t compile: ${problem}`,
+      ]
+  }
   const type = text('connectionInfo', 'type')
   const file = text('connectionInfo', 'kubeConfigFile')
   if (!places.includes(type))

@@ -4,6 +4,7 @@ import { casesOfClusters } from './cases-of-clusters.ts'
 import { casesOfConfigs } from './cases-of-configs.ts'
 import { casesOfFlags } from './cases-of-flags.ts'
 import { casesOfKubernetesConfigs } from './cases-of-kubernetes-configs.ts'
+import { casesOfPrograms } from './cases-of-programs.ts'
 import { casesOfLimits } from './cases-of-limits.ts'
 import { casesOfNames } from './cases-of-names.ts'
 import { casesOfNetworkLimits } from './cases-of-network-limits.ts'
@@ -17,6 +18,7 @@ export const cases: Cases = {
   ...casesOfConfigs,
   ...casesOfFlags,
   ...casesOfKubernetesConfigs,
+  ...casesOfPrograms,
   ...casesOfLimits,
   ...casesOfNames,
   ...casesOfNetworkLimits,
