@@ -27,6 +27,7 @@ const several =
 const sentences = {
   ...ofOperations,
   'server.added': 'Registered[: announced itself with the join token {join_token}]',
+  'server.booted': 'Booted for the first time: its BMC knew it before',
   'server.moved': 'Found at a new address',
   'server.identity_alarm':
     'Identity alarm: other hardware answered, or a machine says that it is this server',

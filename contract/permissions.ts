@@ -18,8 +18,8 @@ export const scopes = [
   'marketplace:read',
   'marketplace:write',
   'secrets:read',
-  'alerts:manage',
   'bmc:manage',
+  'alerts:manage',
   'users:manage',
 ] as const
 export const Scope = z.enum(scopes)

@@ -233,7 +233,7 @@ export const bmc: Noun = {
     if (isId(text)) return { id: text, name: text }
     const wanted = text.trim()
     const { items } = await api.call(bmcList, {
-      query: { q: wanted.slice(0, longestQuery), per_page: 1000 },
+      query: { q: wanted.slice(0, longestQuery), per_page: bmcList.list.mostPerPage },
     })
     const found = items.filter((b) => [b.address, bmcPlace(b), b.server?.name].includes(wanted))
     if (found.length === 1) return { id: found[0]!.id, name: bmcPlace(found[0]!) }

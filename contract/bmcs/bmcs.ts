@@ -3,7 +3,7 @@
  * Redfish over HTTPS on a network of their own.
  */
 import * as z from 'zod/mini'
-import { atMost, lineText, nameText, sentenceText, wordText } from '../bounds/fields.ts'
+import { atMost, codeText, lineText, nameText, sentenceText, wordText } from '../bounds/fields.ts'
 import { importLimits, tooLargeImport } from '../csv/imports.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
@@ -18,7 +18,7 @@ export const bmcPorts = [443, 8443] as const
 /** The most addresses of a CIDR: a /22. */
 export const bmcsAtOnce = 1024
 
-const ServerRef = z.object({ id: z.uuid(), name: nameText })
+const ServerRef = z.object({ id: z.uuid(), name: codeText })
 
 export const Bmc = z.object({
   id: z.uuid(),
@@ -28,7 +28,10 @@ export const Bmc = z.object({
   /** The server that it switches; null before the confirmation, and while a user has to decide. */
   server: z.nullable(ServerRef),
   /** Servers of which exactly one mark agrees, so that a user has to decide. */
-  candidates: atMost(z.object({ ...ServerRef.shape, agrees: z.array(z.enum(bmcMarks)) }), 16),
+  candidates: atMost(
+    z.object({ ...ServerRef.shape, agrees: atMost(z.enum(bmcMarks), bmcMarks.length) }),
+    8,
+  ),
   status: z.enum(bmcStatuses),
   /** Why it has this status; null if nothing is wrong. */
   reason: z.nullable(sentenceText),
@@ -52,7 +55,7 @@ export const Bmc = z.object({
   identity: z.object({
     uuid: z.nullable(wordText),
     serial: z.nullable(lineText),
-    macs: atMost(wordText, 64),
+    macs: atMost(codeText, 32),
   }),
   /** What it can; null where that is not known yet. */
   capabilities: z.object({
@@ -88,6 +91,7 @@ export const bmcPlace = ({ address, port }: Pick<Bmc, 'address' | 'port'>): stri
 
 const bmcs = list<Bmc>()({
   nouns: ['BMC', 'BMCs'],
+  mostPerPage: 500,
   columns: {
     address: { label: 'Address', kind: 'mono', sort: true, value: (b: Bmc) => bmcPlace(b) },
     status: { label: 'Status', kind: 'word', sort: true, value: (b: Bmc) => b.status },

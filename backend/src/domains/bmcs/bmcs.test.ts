@@ -11,7 +11,10 @@ import { operationGet } from '#contract/operations.ts'
 import { serverGet, serverList } from '#contract/servers/servers.ts'
 import { two } from '#redfish/testing/certificates.ts'
 import { account, closeAll, system, type TestBmc, testBmc } from '#redfish/testing/server.ts'
+import { inTransaction } from '../../db/db.ts'
+import { system as caller } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
+import type { Candidate } from '../servers/api.ts'
 
 afterEach(closeAll)
 const backend = await startBackend({ environment: { STEELYARD_SIMULATE: '1' } })
@@ -184,6 +187,52 @@ test('nothing is done if the power has changed since it was seen', async () => {
     reason: 'Its power is unknown now, not on as it was seen: nothing was done',
   })
   expect(bmc.seen.filter(({ path }) => path.endsWith('.Reset'))).toEqual([])
+})
+
+test('a machine that agrees with a box in two of three marks becomes the same row', async () => {
+  const bmc = await newBmc()
+  const { server, identity } = await confirmed(bmc)
+  const [a, b, c, ...rest] = identity.uuid!.split('-')
+  const turned = (text: string) => text.match(/../g)!.toReversed().join('')
+  // As a BIOS update writes it: the first three fields in the other byte order.
+  const uuid = [turned(a!), turned(b!), turned(c!), ...rest].join('-')
+  const machine = (serial: string, address: string) =>
+    ({
+      address,
+      elsewhere: { address: null, answers: false },
+      identity: { uuid, serial, manufacturer: 'Contoso', product: '3500' },
+      pin: { sha256: '', fingerprint: 'f' },
+      reading: {
+        status: { stage: 'maintenance', unmet: [], version: 'v1.13.9' },
+        inventory: {
+          node_addresses: [address],
+          processors: [],
+          memory: [],
+          disks: [],
+          interfaces: [],
+          links: [],
+          linkAddresses: {},
+          routes: [],
+          truncated: [],
+        },
+        secureBoot: false,
+      },
+    }) as unknown as Candidate
+  const register = (one: Candidate) =>
+    inTransaction(backend.platform.db, (tx) =>
+      backend.domains.servers.register(tx, caller, one, { datacenterId: null, token: 'rack' }),
+    )
+  const other = await register(machine('ANOTHER', '10.0.7.1'))
+  expect(other).toMatchObject({ kind: 'new' })
+  const booted = await register(machine(identity.serial!, '10.0.7.2'))
+  expect(booted).toMatchObject({ server: { id: server!.id } })
+  expect((await admin.call(serverGet, { params: { id: server!.id } })).answer).toMatchObject({
+    name: server!.name,
+    nodeAddresses: ['10.0.7.2'],
+    talos: { stage: 'maintenance', reachable: true },
+    identity: { state: 'confirmed', uuid },
+    power: { bmc_id: expect.any(String) as string },
+  })
 })
 
 test('a changed certificate is an alarm, and the password is sent 0 times', async () => {

@@ -31,7 +31,7 @@ export function matchOf(bmcId: string, marks: Marks, servers: readonly MarkedSer
     .filter(({ agrees }) => agrees.length > 0)
   const sure = found.filter(({ agrees }) => agrees.length >= 2)
   const taken = sure.find(({ server }) => server.bmc_id !== null && server.bmc_id !== bmcId)
-  const candidates = found.slice(0, 16).map(({ server: { id, name }, agrees }) => ({
+  const candidates = found.slice(0, 8).map(({ server: { id, name }, agrees }) => ({
     id,
     name,
     agrees,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { afterLeaving } from '#contract/clusters/clusters.ts'
-import { canLeaveEtcd, type EtcdMembers, leavingMembers } from './removal.ts'
+import { canBeOff, canLeaveEtcd, type EtcdMembers, leavingMembers } from './removal.ts'
 
 const etcd = (
   members: number,
@@ -111,4 +111,26 @@ test('removing a member warns if the remaining number of members is unsafe', () 
     '2 control planes remain, an even number: the cluster then tolerates no more failures than with 1',
   )
   expect(afterLeaving(1)).toContain('down while that server is')
+})
+
+test('servers may be off only while the other healthy members are a majority', () => {
+  const off = (all: EtcdMembers, ...names: string[]) => canBeOff(all, new Set(names), 'prod')
+  expect(off(etcd(3), 'web-1')).toEqual({ ok: true })
+  expect(off(etcd(3), 'web-1', 'web-2')).toMatchObject({
+    ok: false,
+    kind: 'for_now',
+    reason:
+      'Without web-1 and web-2, 1 of 3 members of etcd of prod would be healthy, and 2 are needed',
+  })
+  expect(off(etcd(3, [3]), 'web-1')).toMatchObject({
+    reason:
+      'Without web-1, 1 of 3 members of etcd of prod would be healthy, and 2 are needed. Bring web-3 back first',
+  })
+  expect(off(etcd(1), 'web-1')).toMatchObject({
+    reason: 'web-1 is the last healthy member of etcd of prod',
+  })
+  // A member that is down gives the majority nothing: switching it may bring it back.
+  expect(off(etcd(3, [2, 3]), 'web-2')).toEqual({ ok: true })
+  expect(off(etcd(3, [], [3]), 'web-3')).toEqual({ ok: true })
+  expect(off(etcd(3), 'worker-1')).toEqual({ ok: true })
 })

@@ -74,11 +74,19 @@ function judgeAnswering(server: ServerCondition, now: number): Judged | null {
   return drift_since === null ? null : finding(server, 'server_drifted', drift_since, driftSentence)
 }
 
+/** "its BMC says the power is off since 21:37 UTC"; nothing if the BMC doesn't know. */
+function powerSaid({ power }: ServerCondition): string[] {
+  if (!power || power.state === 'unknown') return []
+  const since = power.since === null ? '' : ` since ${clockTime(new Date(power.since))}`
+  return [`its BMC says the power is ${power.state.replace('_', ' ')}${since}`]
+}
+
 /** "No answer since 21:38 UTC; connection refused; the other servers of DE-FRA-1 answer." */
 function silenceSentence(
-  { since, reason, server: { datacenter } }: Silent,
+  { since, reason, server }: Silent,
   { others, answering }: { others: number; answering: number },
 ): string {
+  const { datacenter, power } = server
   const around =
     datacenter === null || others + answering === 0
       ? []
@@ -89,8 +97,15 @@ function silenceSentence(
           : [
               `${counted(others, 'other server')} of ${datacenter.code} ${others === 1 ? 'is' : 'are'} silent too`,
             ]
-  const why = reason === null ? [] : [reason.replace(/\.$/, '')]
-  return [`No answer since ${clockTime(since)}`, ...why, ...around].join('; ')
+  // What a switched-off machine doesn't answer says nothing more.
+  const isOff = power?.state === 'off'
+  const why = reason === null || isOff ? [] : [reason.replace(/\.$/, '')]
+  return [
+    `No answer since ${clockTime(since)}`,
+    ...powerSaid(server),
+    ...why,
+    ...(isOff ? [] : around),
+  ].join('; ')
 }
 
 /**

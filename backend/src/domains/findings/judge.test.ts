@@ -20,6 +20,22 @@ test('a silent server says since when, why, and whether its neighbours answer', 
   )
 })
 
+test('a silent server says what its BMC says of its power', () => {
+  const power = (state: 'on' | 'off' | 'unknown') => ({
+    datacenter: null,
+    power: { bmc_id: 'b', state, since: at('21:37:20').toISOString() },
+  })
+  expect(judged([silent('a', '21:38:10', power('off'))])[0]!.reason).toBe(
+    'No answer since 21:38 UTC; its BMC says the power is off since 21:37 UTC.',
+  )
+  expect(judged([silent('a', '21:38:10', power('on'))])[0]!.reason).toBe(
+    'No answer since 21:38 UTC; its BMC says the power is on since 21:37 UTC; connection refused.',
+  )
+  expect(judged([silent('a', '21:38:10', power('unknown'))])[0]!.reason).toBe(
+    'No answer since 21:38 UTC; connection refused.',
+  )
+})
+
 test('a server that its cluster let go without a reset is in use, also if it does not answer', () => {
   const left = { cluster: null, status: 'maintenance', left_cluster: 'poz-shop' } as const
   expect(said(judged([server('a', left), silent('b', '21:38:00', left)]))).toEqual([

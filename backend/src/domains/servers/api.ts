@@ -109,6 +109,8 @@ export interface ServerCondition extends Pick<
   readonly left_cluster: string | null
   /** Installations that failed, until one succeeds; null if none did, or while it is in a cluster. */
   readonly install: FailedInstalls | null
+  /** Its power as its BMC has told it; null without a BMC. */
+  readonly power?: Server['power']
   /** The note about an identity that is in doubt, which may be empty. */
   readonly doubt: string | null
 }

@@ -174,7 +174,7 @@ export const saidOf = (row: ListedRow, ineligible: string | null = null): Said =
   })
 
 /** Its power as its BMC has told it; null without a BMC. */
-const powerOf = ({ bmc_id, power, power_since }: ListedRow): Server['power'] =>
+export const powerOf = ({ bmc_id, power, power_since }: ListedRow): Server['power'] =>
   bmc_id === null
     ? null
     : { bmc_id, state: power ?? 'unknown', since: power_since?.toISOString() ?? null }

@@ -214,7 +214,7 @@ export async function writeContacts(
 export const withUuid = (on: Db | Tx, uuid: string): Promise<ServerRow[]> =>
   liveServers(on).where('server.uuid', '=', uuid).orderBy('server.id').execute()
 
-/** Servers that have one of these marks. */
+/** Servers that have one of these marks. `boxes`: only those that nobody has booted yet. */
 export const marked = async (
   on: Db | Tx,
   {
@@ -222,6 +222,7 @@ export const marked = async (
     serials,
     macs,
   }: { uuids: readonly string[]; serials: readonly string[]; macs: readonly string[] },
+  which: 'all' | 'boxes' = 'all',
 ) => {
   const { rows } = await sql<{
     id: string
@@ -233,11 +234,11 @@ export const marked = async (
   }>`select id, name, uuid, serial, bmc_id,
       (select array_agg(lower(port ->> 'hardware_addr')) from jsonb_array_elements(hardware -> 'interfaces') as port
         where port ->> 'hardware_addr' is not null) as macs
-    from server where status <> 'deleted' and (
+    from server where status <> 'deleted' and (stage = 'not_booted' or ${which === 'all'}) and (
       uuid = any(${uuids}::text[]) or serial = any(${serials}::text[])
       or exists (select from jsonb_array_elements(hardware -> 'interfaces') as port
         where lower(port ->> 'hardware_addr') = any(${macs}::text[])))
-    order by id limit 64`.execute(on)
+    order by id limit ${which === 'all' ? 64 : 10_000}`.execute(on)
   return rows
 }
 

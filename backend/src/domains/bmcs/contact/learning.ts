@@ -84,7 +84,7 @@ export async function learn(client: RedfishClient, signal: AbortSignal): Promise
     // The order in which Talos reads it is not known yet, so both are compared.
     uuid: uuidsOf(system.UUID)[0] ?? null,
     serial: system.SerialNumber,
-    macs: macs.slice(0, 64),
+    macs: macs.slice(0, 32),
     vendor: facts.vendor ?? system.Manufacturer,
     model: manager?.Model ?? null,
     firmware: manager?.FirmwareVersion ?? null,

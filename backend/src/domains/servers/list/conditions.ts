@@ -1,6 +1,14 @@
 /** What findings are judged from: the servers that are not well, from memory. */
 import type { ServerCondition, ServerConditions } from '../api.ts'
-import { contactOf, type Entry, failedInstallsOf, failureOf, nodeOf, trialOf } from '../present.ts'
+import {
+  contactOf,
+  type Entry,
+  failedInstallsOf,
+  failureOf,
+  nodeOf,
+  powerOf,
+  trialOf,
+} from '../present.ts'
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 
@@ -9,7 +17,7 @@ export function conditionsOf(entries: Iterable<Entry>): Omit<ServerConditions, '
   const unwell: ServerCondition[] = []
   const answering = new Map<string, number>()
   for (const { row } of entries) {
-    if (row.status === 'deleted') continue
+    if (row.status === 'deleted' || row.stage === 'not_booted') continue
     if (row.reachable === true && row.datacenter_id !== null)
       answering.set(row.datacenter_id, (answering.get(row.datacenter_id) ?? 0) + 1)
     const trial = trialOf(row)
@@ -47,6 +55,7 @@ export function conditionsOf(entries: Iterable<Entry>): Omit<ServerConditions, '
       drift_since: time(row.drift_since),
       left_cluster: left,
       install,
+      power: powerOf(row),
       doubt: row.identity_state === 'changed' ? (row.identity_note ?? '') : null,
     })
   }

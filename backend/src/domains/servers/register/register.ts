@@ -22,6 +22,7 @@ import type {
   RegisterOptions,
   Registration,
 } from '../registering.ts'
+import { boxesAmong, boxOf } from './boot.ts'
 import { macsOf, recognise, sameAmong } from './recognise.ts'
 import * as store from '../store.ts'
 
@@ -154,10 +155,38 @@ export function registering({
     throw new Error('No name is free for a new server')
   }
 
+  /**
+   * The row of a box that only its BMC knew, if the machine agrees with it in two of three marks. The
+   * row keeps its id, name, labels, place and notes.
+   */
+  const bootBox = async (
+    tx: Tx,
+    caller: Caller,
+    found: Candidate,
+    token: string | undefined,
+  ): Promise<Registration | undefined> => {
+    const box = await boxOf(tx, found.identity, macsIn(found))
+    if (!box) return undefined
+    const at = new Date(clock.now())
+    const server = await note(tx, caller, box, 'server.booted', {
+      fingerprint: found.pin.fingerprint,
+      ...readingColumns(pack(found.reading), at),
+      ...found.identity,
+      address: found.address,
+      identity_state: token === undefined ? 'unconfirmed' : 'confirmed',
+      identity_since: at,
+      identity_note: token === undefined ? null : announced(token),
+    })
+    await store.writeContacts(tx, [{ id: server.id, at }])
+    return { kind: 'moved', server, sentence: `${server.name} booted: its BMC knew it before` }
+  }
+
   const register: Registering['register'] = async (tx, caller, found, options) => {
     const { datacenterId, token } = options
     const at = new Date(clock.now())
     const { identity, reading } = found
+    const booted = await bootBox(tx, caller, found, token)
+    if (booted) return booted
     const known = await store.lockByHardware(tx, identity.uuid, found.address)
     const recognised = recognise(known, {
       ...found,
@@ -256,7 +285,14 @@ export function registering({
         !taken.has(address) &&
         uuids.indexOf(uuid) === i &&
         addresses.indexOf(address) === i
-      const fresh = machines.filter(isNew)
+      const boxes = await boxesAmong(
+        tx,
+        machines.map(({ identity, reading }) => ({
+          ...identity,
+          macs: macsOf(reading.inventory.interfaces),
+        })),
+      )
+      const fresh = machines.filter((one, i) => isNew(one, i) && !boxes.has(i))
       const made = fresh.length === 0 ? [] : await insertNew(tx, caller, fresh, options)
       return new Map(made.map((row) => [row.address, registered(row)] as const))
     },
