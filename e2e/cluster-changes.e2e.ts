@@ -1,10 +1,10 @@
 /**
  * What is done with a running cluster in the console: a server is added with form and plan, a
- * scheduled change waits for the window and is cancelled, a subnet is assigned and taken back, the
- * cluster is saved as a template, its servers get a shared patch, and one is reset. At last a server
- * fails: why the cluster is not well is read, and acknowledged. In the full run the history tells
- * what happened. `long/` has whole journeys through subnets, templates, shared patches and acts on
- * many servers.
+ * subnet is assigned, and an act on many servers is planned. At last a server fails: why the cluster
+ * is not well is read, and acknowledged. In the full run a change waits for the window, the subnet is
+ * taken back, the cluster is saved as a template, its servers get a shared patch, one is reset, and
+ * the history tells what happened. `long/` has whole journeys through subnets, templates, shared
+ * patches and acts on many servers.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -222,65 +222,71 @@ describe('acts on many servers', () => {
     await dialog(title).getByRole('button', { name: 'Cancel' }).click()
   })
 
-  test('by keyboard alone a server is reset only after the number was typed, as it is now', async () => {
-    const { key, type, focusedIn, tabTo, enter } = keysOf(page)
-    const { servers } = await installation.call(clusterGet, { params: { id: cluster.id } })
-    const worker = servers.find((s) => s.role === 'worker' && s.node_id !== free.id)!
-    await page.goto('/infra/servers')
-    await page.getByRole('checkbox', { name: `Select ${worker.name}` }).check({ force: true })
-    await enter(bar().getByRole('button', { name: 'Reset', exact: true }))
-    const title = `Reset to maintenance: ${worker.name}`
-    const submit = dialog(title).getByRole('button', { name: 'Reset to maintenance' })
-    await focusedIn(dialog(title))
-    await planOf(title).getByText(worker.install_disk!).waitFor()
-    await expectAccessible(page, 'the plan of a reset')
-    await tabTo(dialog(title).getByRole('textbox', { name: 'Type the number of servers' }))
-    await type('2')
-    await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
-    await key('Backspace')
-    await type('1')
-    await installation.call(serverUpdate, {
-      params: { id: worker.node_id },
-      body: { notes: 'Its fan hums' },
-    })
-    await enter(submit)
-    await dialog(title)
-      .getByRole('alert')
-      .getByText(`${worker.name}: It has changed since it was planned`)
-      .waitFor()
-    await focusedIn(dialog(title))
-    await enter(submit)
-    await page.waitForURL(/\/operations\//)
-    await page.getByText(/^done in/).waitFor()
-    expect(await installation.call(serverGet, { params: { id: worker.node_id } })).toMatchObject({
-      status: 'maintenance',
-      cluster: null,
-    })
-  })
-})
-
-test('a shared patch is previewed by likeness, and rolled out to the servers of a cluster', async () => {
-  await page.goto('/infra/patches')
-  await page.getByRole('link', { name: 'Create shared patch' }).first().click()
-  await page.locator('[name="name"]:focus').waitFor()
-  await page.keyboard.type('swappiness')
-  await page.getByRole('combobox', { name: 'Clusters' }).click()
-  await page.keyboard.type(cluster.name)
-  await page.keyboard.press('Enter')
-  await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "11"\n')
-  await page.getByRole('button', { name: 'Preview', exact: true }).click()
-  await page.getByRole('list', { name: 'What changes, by likeness' }).waitFor()
-  await expectAccessible(page, 'the preview of a shared patch')
-  expect((await installation.call(sharedPatchList, { query: {} })).total).toBe(0)
-  await page.getByRole('button', { name: 'Save and roll out', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Roll out swappiness' })
-  await dialog.getByRole('button', { name: 'Roll out', exact: true }).click()
-  await page.getByRole('button', { name: 'Undo', exact: true }).waitFor()
-  await expectAccessible(page, 'a shared patch that was rolled out')
-  expect(await installation.call(serverConfig, { params: { id: free.id } })).toContain(
-    'vm.swappiness: "11"',
+  longTest(
+    'by keyboard alone a server is reset only after the number was typed, as it is now',
+    async () => {
+      const { key, type, focusedIn, tabTo, enter } = keysOf(page)
+      const { servers } = await installation.call(clusterGet, { params: { id: cluster.id } })
+      const worker = servers.find((s) => s.role === 'worker' && s.node_id !== free.id)!
+      await page.goto('/infra/servers')
+      await page.getByRole('checkbox', { name: `Select ${worker.name}` }).check({ force: true })
+      await enter(bar().getByRole('button', { name: 'Reset', exact: true }))
+      const title = `Reset to maintenance: ${worker.name}`
+      const submit = dialog(title).getByRole('button', { name: 'Reset to maintenance' })
+      await focusedIn(dialog(title))
+      await planOf(title).getByText(worker.install_disk!).waitFor()
+      await expectAccessible(page, 'the plan of a reset')
+      await tabTo(dialog(title).getByRole('textbox', { name: 'Type the number of servers' }))
+      await type('2')
+      await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
+      await key('Backspace')
+      await type('1')
+      await installation.call(serverUpdate, {
+        params: { id: worker.node_id },
+        body: { notes: 'Its fan hums' },
+      })
+      await enter(submit)
+      await dialog(title)
+        .getByRole('alert')
+        .getByText(`${worker.name}: It has changed since it was planned`)
+        .waitFor()
+      await focusedIn(dialog(title))
+      await enter(submit)
+      await page.waitForURL(/\/operations\//)
+      await page.getByText(/^done in/).waitFor()
+      expect(await installation.call(serverGet, { params: { id: worker.node_id } })).toMatchObject({
+        status: 'maintenance',
+        cluster: null,
+      })
+    },
   )
 })
+
+longTest(
+  'a shared patch is previewed by likeness, and rolled out to the servers of a cluster',
+  async () => {
+    await page.goto('/infra/patches')
+    await page.getByRole('link', { name: 'Create shared patch' }).first().click()
+    await page.locator('[name="name"]:focus').waitFor()
+    await page.keyboard.type('swappiness')
+    await page.getByRole('combobox', { name: 'Clusters' }).click()
+    await page.keyboard.type(cluster.name)
+    await page.keyboard.press('Enter')
+    await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "11"\n')
+    await page.getByRole('button', { name: 'Preview', exact: true }).click()
+    await page.getByRole('list', { name: 'What changes, by likeness' }).waitFor()
+    await expectAccessible(page, 'the preview of a shared patch')
+    expect((await installation.call(sharedPatchList, { query: {} })).total).toBe(0)
+    await page.getByRole('button', { name: 'Save and roll out', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Roll out swappiness' })
+    await dialog.getByRole('button', { name: 'Roll out', exact: true }).click()
+    await page.getByRole('button', { name: 'Undo', exact: true }).waitFor()
+    await expectAccessible(page, 'a shared patch that was rolled out')
+    expect(await installation.call(serverConfig, { params: { id: free.id } })).toContain(
+      'vm.swappiness: "11"',
+    )
+  },
+)
 
 describe('what is wrong', () => {
   test(

@@ -1,11 +1,12 @@
 /**
- * The main path of a subnet in a journey that has a ready cluster: added, assigned, in use, taken
- * back. `long/network.long.e2e.ts` shows the rest of the pages of subnets.
+ * The main path of a subnet in a journey that has a ready cluster: added, assigned, in use; in the
+ * full run, taken back. `long/network.long.e2e.ts` shows the rest of the pages of subnets.
  */
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { type Subnet, subnetList } from '#contract/network/subnets.ts'
+import { longTest } from '../../tools/testing/long-test.ts'
 import { type Installation, until } from '../installation.ts'
 import { ofJourneys } from '../screens/frequent.ts'
 import { lookAtEach } from '../screens/look.ts'
@@ -75,39 +76,42 @@ export function subnetsOfCluster(
       await card.getByRole('link', { name: cluster.name }).waitFor()
     })
 
-    test('it drains, and is taken away at once only after the name of the cluster was typed', async () => {
-      const { page, cluster } = seen()
-      await page.goto('/infra/network')
-      await act(name, `Unassign from ${cluster.name}`)
-      await page
-        .getByRole('list', { name: 'Services with these addresses' })
-        .getByRole('listitem')
-        .first()
-        .waitFor()
-      await press('Unassign 1 subnet')
-      await expect.poll(async () => (await stored())?.status).toBe('draining')
-      await page.getByRole('link', { name: 'Back to Network' }).click()
-      await row(name).getByText('Draining').waitFor()
-      await act(name, `Unassign from ${cluster.name} at once`)
-      await press('Unassign 1 subnet')
-      const question = page.getByRole('dialog', {
-        name: `Unassign 1 subnet from ${cluster.name} without waiting?`,
-      })
-      const unassign = question.getByRole('button', { name: 'Unassign at once' })
-      expect(await unassign.getAttribute('aria-disabled')).toBe('true')
-      await question.getByLabel(/to confirm/).fill(cluster.name)
-      await unassign.click()
-      await page
-        .getByText(`Done: the subnets of ${cluster.name} are changed as requested.`)
-        .waitFor({ timeout: 60_000 })
-      await page.goto('/infra/network')
-      await row(name).getByText('Unassigned').waitFor()
-      await act(name, 'Remove')
-      await page
-        .getByRole('dialog', { name: `Remove ${name}?` })
-        .getByRole('button', { name: 'Remove' })
-        .click()
-      await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
-    })
+    longTest(
+      'it drains, and is taken away at once only after the name of the cluster was typed',
+      async () => {
+        const { page, cluster } = seen()
+        await page.goto('/infra/network')
+        await act(name, `Unassign from ${cluster.name}`)
+        await page
+          .getByRole('list', { name: 'Services with these addresses' })
+          .getByRole('listitem')
+          .first()
+          .waitFor()
+        await press('Unassign 1 subnet')
+        await expect.poll(async () => (await stored())?.status).toBe('draining')
+        await page.getByRole('link', { name: 'Back to Network' }).click()
+        await row(name).getByText('Draining').waitFor()
+        await act(name, `Unassign from ${cluster.name} at once`)
+        await press('Unassign 1 subnet')
+        const question = page.getByRole('dialog', {
+          name: `Unassign 1 subnet from ${cluster.name} without waiting?`,
+        })
+        const unassign = question.getByRole('button', { name: 'Unassign at once' })
+        expect(await unassign.getAttribute('aria-disabled')).toBe('true')
+        await question.getByLabel(/to confirm/).fill(cluster.name)
+        await unassign.click()
+        await page
+          .getByText(`Done: the subnets of ${cluster.name} are changed as requested.`)
+          .waitFor({ timeout: 60_000 })
+        await page.goto('/infra/network')
+        await row(name).getByText('Unassigned').waitFor()
+        await act(name, 'Remove')
+        await page
+          .getByRole('dialog', { name: `Remove ${name}?` })
+          .getByRole('button', { name: 'Remove' })
+          .click()
+        await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
+      },
+    )
   })
 }

@@ -400,10 +400,10 @@ describe('other bombs', () => {
       Buffer.alloc(4 * mib, 0x7b),
       Buffer.alloc(4 * mib, Buffer.from([0x0a, 0])),
     ])
-      for (const schema of schemas)
+      for (const schema of spread(schemas, 2))
         expect(await cheaply(async () => decode(schema, bytes))).toContain('invalid data')
     for (const bytes of empty)
-      for (const schema of schemas)
+      for (const schema of spread(schemas, 2))
         expect(await cheaply(async () => decode(schema, bytes))).not.toBe('')
   })
 

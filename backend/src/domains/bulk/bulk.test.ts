@@ -1,4 +1,5 @@
 /** Acts on many servers of two clusters, with simulated machines. */
+import { longTest } from '../../../../tools/testing/long-test.ts'
 import { describe, expect, test } from 'vitest'
 import { hasEnded, type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
 import { type BulkAct, type BulkPlan, serverBulk, serverBulkPlan } from '#contract/servers/bulk.ts'
@@ -149,7 +150,7 @@ const expectInTurn = ({ steps }: Operation, servers: readonly { id: string }[]) 
     expect(Date.parse(inTime[i + 1]!.started_at!)).toBeGreaterThanOrEqual(Date.parse(ended_at!))
 }
 
-test('two control planes are rebooted one after another', { timeout: 600_000 }, async () => {
+longTest('two control planes are rebooted one after another', { timeout: 600_000 }, async () => {
   const two = [second!, third!]
   const boots = (id: string) => world.machine({ id }).disk.state.counters.reboots
   const before = two.map(({ id }) => boots(id))

@@ -155,7 +155,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     },
   )
 
-  test(
+  longTest(
     'a server that can not be installed fails its step; a retry adds it, and nothing is installed twice',
     { timeout: 600_000 },
     async () => {
