@@ -43,8 +43,8 @@ export interface StoredWork {
   readonly on: readonly ('main' | 'slices' | 'thread' | 'database')[]
   /** When: per request, in the background, or both. */
   readonly when: 'request' | 'background' | 'both'
-  /** File and title of the test that measures it at its limit. */
-  readonly bomb?: readonly [file: string, title: string]
+  /** File and title of the test that measures it at its limit, or why none is needed. */
+  readonly bomb: readonly [file: string, title: string] | string
 }
 
 /**
@@ -54,6 +54,10 @@ export interface StoredWork {
 export type NotWorkedOn = string
 
 const deciding = 'backend/src/domains/alerts/deciding.test.ts'
+const full: StoredWork['bomb'] = [
+  'backend/src/testing/bombs/bombs.long.test.ts',
+  'a full table of %s is listed, judged and read after a restart in short turns',
+]
 const costs = 'backend/src/domains/patches/shared/costs.test.ts'
 
 export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWorkedOn } = {
@@ -73,6 +77,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row by its digest, per request',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   applied_object: 'a row of fixed size for each object of a set',
   audit_entry: 'written by the program; read by pages and verified on a thread of its own',
@@ -82,6 +87,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one question a minute for each, 32 at once; its documents on a thread, within limits',
     on: ['database', 'thread'],
     when: 'background',
+    bomb: full,
   },
   bmc_contact: 'a row of fixed size for each BMC',
   bmc_credential: {
@@ -89,6 +95,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row, when a BMC is signed in to',
     on: ['database'],
     when: 'both',
+    bomb: full,
   },
   capacity_commitment: 'a row of fixed size for each server',
   channel: {
@@ -107,6 +114,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'labels and one maintenance window of each cluster; filters of labels',
     on: ['database'],
     when: 'both',
+    bomb: full,
   },
   cluster_bootstrap: 'a row of fixed size for each cluster',
   cluster_pool: 'rows of fixed size for the subnets of a cluster',
@@ -126,6 +134,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row of each, by pages',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   delivery: 'written by the program, one message at a time for each channel',
   delivery_attempt: 'written by the program',
@@ -135,6 +144,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row by its digest, at each announcement and each new server',
     on: ['database', 'thread'],
     when: 'both',
+    bomb: 'one document of at most 64 KiB is read at a time',
   },
   effect: 'written by the program',
   event: 'written by the program',
@@ -151,6 +161,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row of each, by pages; the versions that are offered, at each look at the factory',
     on: ['database'],
     when: 'both',
+    bomb: full,
   },
   incident: 'written by the program, one for each finding without a cause',
   incident_step: 'at most 80 for each incident',
@@ -160,6 +171,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row by its digest',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   join_arrival: 'limited in all; the oldest make room',
   join_key: 'written by the program',
@@ -168,6 +180,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row by its digest, at each announcement',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   machine_event: 'a bounded number for each machine',
   measurement_day: 'written by the program',
@@ -185,6 +198,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'those of one user at a sign-in',
     on: ['main'],
     when: 'request',
+    bomb: `at most ${mostPasskeys} rows of fixed size`,
   },
   password_reset: 'a row of fixed size for each user',
   patch: {
@@ -192,6 +206,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'all patches of a server are merged at each change, preview and comparison of it',
     on: ['thread'],
     when: 'both',
+    bomb: full,
   },
   person: 'a row of fixed size for each user',
   person_identity: 'a row of fixed size for each user',
@@ -200,6 +215,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'those of one user, when they are asked for',
     on: ['main'],
     when: 'request',
+    bomb: full,
   },
   publication: 'written by the program',
   rack: {
@@ -207,6 +223,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one row of each, by pages; the servers of one rack',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   recovery_code: 'a fixed number for each user',
   refresh_token: 'a row of fixed size for each session',
@@ -226,6 +243,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one server after another',
     on: ['main'],
     when: 'background',
+    bomb: 'rows of fixed size; the plan of as many servers is measured with `server`',
   },
   server_contact: 'a row of fixed size for each server',
   session: 'a row of fixed size; those of one user are limited',
@@ -272,6 +290,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'those of one list, when they are asked for',
     on: ['database'],
     when: 'request',
+    bomb: full,
   },
   sign_in_challenge: 'limited in all',
   sign_in_failure: 'limited in all',
@@ -293,12 +312,14 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'one check of each store at a time',
     on: ['main'],
     when: 'background',
+    bomb: full,
   },
   subnet: {
     bound: [subnetLimit.most, mostExclusions, mostExclusionsInAll],
     cost: 'one row of each, by pages; the free addresses of one subnet',
     on: ['database'],
     when: 'both',
+    bomb: full,
   },
   subnet_assignment: 'a row of fixed size for each use',
   subnet_use: 'a row of fixed size for each use',
@@ -308,6 +329,7 @@ export const storedWork: { readonly [table in keyof Tables]: StoredWork | NotWor
     cost: 'the definition of one template, when it is planned or read',
     on: ['thread'],
     when: 'request',
+    bomb: full,
   },
   totp: 'a row of fixed size for each user',
   waitlist_entry: 'limited in all',

@@ -1,16 +1,17 @@
 /** What callers may store, at its limit: no turn of the main thread is long, today or later. */
 import { expect, test } from 'vitest'
 import { startBackend } from '../backend.ts'
-import { bombs, site } from './bombs.ts'
+import { bombs, site, siteId } from './bombs.ts'
 import { costOf, longestTurnMs } from '../turns.ts'
 
 test.each(Object.entries(bombs))(
   'a full table of %s is listed, judged and read after a restart in short turns',
-  async (_table, { plant, calls }) => {
+  async (_table, { plant, fill, calls }) => {
     const backend = await startBackend()
     const admin = await backend.signIn({ lasts: true })
     await site.execute(backend.platform.db)
     for (const statement of plant) await statement.execute(backend.platform.db)
+    await fill?.(backend)
     const turns: [string, number][] = []
     const measure = async (what: string, act: () => Promise<unknown>) =>
       turns.push([what, (await costOf(act)).longestTurnMs])
@@ -26,7 +27,7 @@ test.each(Object.entries(bombs))(
           // Without `call`, which reads the answer and compares it with the contract.
           const { statusCode } = await each.app.inject({
             method,
-            url: `${path}?${query}`,
+            url: `${path.replace('{id}', siteId)}?${query}`,
             headers: { authorization: `Bearer ${admin.accessToken}` },
             ...(body && { payload: body }),
           })

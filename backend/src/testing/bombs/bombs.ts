@@ -3,6 +3,11 @@
  * minutes), and the calls that work on it.
  */
 import { sql, type RawBuilder } from 'kysely'
+import { channelLimit, channelList } from '#contract/alerts/channels.ts'
+import { alertRuleLimit, alertRuleList } from '#contract/alerts/rules.ts'
+import { mostSilences, silenceList } from '#contract/alerts/silences.ts'
+import { bmcLimit, bmcList } from '#contract/bmcs/bmcs.ts'
+import { bmcCredentialLimit, bmcCredentialList } from '#contract/bmcs/credentials.ts'
 import { clusterExport, serverExport } from '#contract/csv/list-exports.ts'
 import { importLimits } from '#contract/csv/imports.ts'
 import { datacenterLimit, datacenterList } from '#contract/datacenters.ts'
@@ -14,8 +19,10 @@ import { clusterList } from '#contract/clusters/clusters.ts'
 import { mostExclusions, mostExclusionsInAll } from '#contract/network/subnet-rules.ts'
 import { subnetExport, subnetImport, subnetLimit, subnetList } from '#contract/network/subnets.ts'
 import type { Operation } from '#contract/operation.ts'
+import { mostServerPatchBytes, patchList, serverPatchLimit } from '#contract/patches.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { apiTokenList, mostApiTokens } from '#contract/people/api-tokens.ts'
+import { viewLimits, preferencesGet } from '#contract/people/preferences.ts'
 import { invitationLimit, invitationList } from '#contract/people/invitations.ts'
 import { mostSharedViews, sharedViewList } from '#contract/people/shared-views.ts'
 import { rackExport, rackImport } from '#contract/racks/files.ts'
@@ -30,11 +37,16 @@ import {
   templatePlan,
 } from '#contract/templates/templates.ts'
 import type { Hardware } from '../../db/columns.ts'
+import { inTransaction } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import type { Backend } from '../backend.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export interface Bomb {
   /** Statements that fill the table to its limit. */
   readonly plant: readonly RawBuilder<unknown>[]
+  /** Stores what only the program can, such as what is encrypted. */
+  readonly fill?: (backend: Backend) => Promise<void>
   /** Calls that work on what is stored, or add to it, each with its query and body. */
   readonly calls: readonly (readonly [operation: Operation, query: string, body?: object])[]
 }
@@ -47,7 +59,7 @@ const labels = sql.raw(
   `(select jsonb_object_agg(rpad('key-' || k, ${labelLimits.name}, 'x'), rpad('v' || n || '-' || k, ${labelLimits.name}, 'y')) from generate_series(1, ${labelLimits.labels}) as k)`,
 )
 const notes = 'n'.repeat(labelLimits.notesBytes)
-const siteId = '00000000-0000-4000-8000-000000000000'
+export const siteId = '00000000-0000-4000-8000-000000000000'
 const somewhere = sql`${siteId}::uuid`
 
 /** A datacenter that others stand in. */
@@ -77,7 +89,27 @@ const serverIds = Array.from(
   (_, n) => `00000000-0000-4000-8000-${String(n + 1).padStart(12, '0')}`,
 )
 
+/** A patch of this size, with settings that no other has. */
+function sysctls(n: number, bytes: number): string {
+  let text = 'machine:\n  sysctls:\n'
+  for (let k = 0; ; k++) {
+    const line = `    net.test-${n}-${k}.value: "${k}"\n`
+    if (text.length + line.length > bytes) return text
+    text += line
+  }
+}
+
+/** As many ids as a rule or a silence may name. */
+const ids = sql.raw(`array(select gen_random_uuid() from generate_series(1, 100) where n > 0)`)
+
 export const bombs: Partial<Record<keyof Tables, Bomb>> = {
+  alert_rule: {
+    plant: [
+      sql`insert into alert_rule (name, severities, kinds, datacenter_ids, cluster_ids, channel_ids, wait_minutes, created_at, updated_at)
+        select 'rule-' || n, '{}', '{}', ${ids}, ${ids}, ${ids}, 0, now(), now() from generate_series(1, ${alertRuleLimit.most - 1}::int) as n`,
+    ],
+    calls: [[alertRuleList, 'per_page=100']],
+  },
   api_token: {
     plant: [
       sql`insert into api_token (person_id, name, hash, scopes, created_at, expires_at)
@@ -85,6 +117,29 @@ export const bombs: Partial<Record<keyof Tables, Bomb>> = {
         from (select id from person limit 1) as p, generate_series(1, ${mostApiTokens}::int) as n`,
     ],
     calls: [[apiTokenList, '']],
+  },
+  bmc: {
+    plant: [
+      sql`insert into bmc (address, port, status, status_since, macs, vendor, model, created_at, updated_at)
+        select host('10.2.0.0'::inet + n), 443, 'unconfirmed', now(), array['02:00:00:00:00:01'], 'Vendor', 'Model', now(), now()
+        from generate_series(1, ${bmcLimit.most}::int) as n`,
+    ],
+    calls: [[bmcList, 'per_page=100']],
+  },
+  bmc_credential: {
+    plant: [
+      sql`insert into bmc_credential (name, username, password_sealed, created_at, updated_at)
+        select 'credential-' || n, rpad('user', 60, 'u'), '', now(), now() from generate_series(1, ${bmcCredentialLimit.most}::int) as n`,
+    ],
+    calls: [[bmcCredentialList, 'per_page=100']],
+  },
+  channel: {
+    plant: [
+      sql`insert into channel (name, kind, url, created_at, updated_at, paused)
+        select 'channel-' || n, 'webhook', 'http://127.0.0.1:9/' || rpad('', 1900, 'u'), now(), now(), true
+        from generate_series(1, ${channelLimit.most}::int) as n`,
+    ],
+    calls: [[channelList, 'per_page=100']],
   },
   cluster: {
     plant: [
@@ -133,6 +188,33 @@ export const bombs: Partial<Record<keyof Tables, Bomb>> = {
     ],
     calls: [[joinTokenList, 'per_page=200']],
   },
+  patch: {
+    plant: [
+      sql`insert into server (id, name, datacenter_id, hardware, hardware_at, address, identity_state, identity_since, uuid, serial, created_at, updated_at, reachable)
+        values (${somewhere}, 'patched', ${somewhere}, ${hardware}::jsonb, now(), '10.1.0.1', 'confirmed', now(), 'u', 's', now(), now(), true)`,
+    ],
+    fill: ({ platform, domains }) =>
+      inTransaction(platform.db, async (tx) => {
+        for (let n = 0; n < serverPatchLimit.most - 1; n++)
+          await domains.patches.createIn(tx, system, siteId, {
+            name: `patch-${n}`,
+            weight: 500,
+            labels: {},
+            // Steelyard's own layers count.
+            body: sysctls(n, Math.floor(mostServerPatchBytes / serverPatchLimit.most) - 100),
+          })
+      }),
+    calls: [[patchList, '']],
+  },
+  preference: {
+    plant: [
+      // As many tables as a request has room for, each with as many views as it may have.
+      sql`insert into preference (person_id, preferences, updated_at)
+        select p.id, jsonb_build_object('theme', 'dark', 'views', (select jsonb_object_agg('table-' || t, (select jsonb_agg(jsonb_build_object('name', 'view-' || v, 'search', jsonb_build_object('q', rpad('q', 200, 'q')))) from generate_series(1, ${viewLimits.views}::int) as v where t > 0)) from generate_series(1, 190) as t)), now()
+        from (select id from person limit 1) as p`,
+    ],
+    calls: [[preferencesGet, '']],
+  },
   rack: {
     plant: [
       sql`insert into rack (datacenter_id, name, units, created_at, updated_at)
@@ -168,6 +250,14 @@ export const bombs: Partial<Record<keyof Tables, Bomb>> = {
         from generate_series(1, ${mostSharedViews}::int) as n`,
     ],
     calls: [[sharedViewList, 'list=servers']],
+  },
+  silence: {
+    plant: [
+      sql`insert into silence (note, severities, kinds, datacenter_ids, cluster_ids, starts_at, ends_at, repeats, made_by, created_at, updated_at)
+        select rpad('note', 500, 'n'), '{}', '{}', ${ids}, ${ids}, now(), now() + interval '300 days', '{"days":["sun"],"from":"02:00","minutes":60,"time_zone":"Europe/Warsaw"}'::jsonb, 'ada@example.com', now(), now()
+        from generate_series(1, ${mostSilences}::int) as n`,
+    ],
+    calls: [[silenceList, 'per_page=100']],
   },
   store: {
     plant: [
