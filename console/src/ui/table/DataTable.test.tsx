@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 import { act, cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import type { ReactNode } from 'react'
 import { afterEach, expect, test, vi } from 'vitest'
 import { columns, DataTable, type DataTableProps } from './DataTable.tsx'
+import { listColumns } from './list-columns.tsx'
 import { useSelection } from './selection.ts'
 
 interface Row {
@@ -120,4 +122,32 @@ test('the detail of a row opens and closes below it', async () => {
   expect(screen.getByText('Hardware of brisk')).toBeTruthy()
   await userEvent.click(screen.getByRole('button', { name: 'Details of brisk' }))
   expect(screen.queryByText('Hardware of brisk')).toBeNull()
+})
+
+test('a field that the API left out of a row is not shown as an empty one', () => {
+  const list = {
+    columns: {
+      name: { label: 'Name', value: (row: { name: string }) => row.name },
+      notes: { label: 'Notes', value: (row: { notes: string | null }) => row.notes },
+    },
+  }
+  const [name, notes] = listColumns(list as never, {}) as unknown as {
+    cell: (row: object, from: string) => ReactNode
+  }[]
+  render(
+    <ul>
+      {[
+        { name: 'a', notes: null },
+        { name: 'b', notes: null, left_out: ['notes'] },
+      ].map((row) => (
+        <li key={row.name}>
+          {name!.cell(row, 'md')}: {notes!.cell(row, 'md')}
+        </li>
+      ))}
+    </ul>,
+  )
+  expect(screen.getAllByRole('listitem').map((item) => item.textContent)).toEqual([
+    'a: –',
+    'b: Not in the list',
+  ])
 })

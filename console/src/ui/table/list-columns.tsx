@@ -24,6 +24,17 @@ export const none = (
   </span>
 )
 
+/** Whether the API left this field out of the row, because the page would be too large. */
+const isLeftOut = (row: unknown, field: string): boolean =>
+  (row as { left_out?: readonly string[] | undefined }).left_out?.includes(field) ?? false
+
+/** Stands for a field that is left out, so that nobody takes it for empty. */
+const leftOut = (
+  <span className="t3" title="Too large for this list: open the object to see it">
+    Not in the list
+  </span>
+)
+
 /** The time of an event, with the exact time on hover. */
 export const Time = ({ at }: { at: string }) => (
   <time className="num" dateTime={at} title={exact(at)}>
@@ -62,14 +73,15 @@ export const listColumns = <L extends AnyList>(
         from: 'md',
         ...look,
       }
+      const shownCell = cell.cell ?? plain
       return {
         id,
         head: label,
         ...(help !== undefined && { help }),
         ...(sort && { sortable: true }),
         ...(hidden && { hidden }),
-        cell: plain,
         ...cell,
+        cell: (row, from) => (isLeftOut(row, id) ? leftOut : shownCell(row, from)),
       }
     },
   )
