@@ -18,6 +18,7 @@ import { otherRules } from './machine/others.ts'
 import { peerRules } from './machine/peers.ts'
 import { registrationRules } from './machine/registration.ts'
 import { resourceRules } from './machine/resources.ts'
+import { systemDiskRules } from './machine/volumes.ts'
 import { gatewayRules } from './mounts.ts'
 import { storageInventoryRules } from './system/storage.ts'
 import { volumeRules } from './volumes.ts'
@@ -180,6 +181,7 @@ export const inventoryRules: readonly InventoryRule[] = [
   ...storageInventoryRules,
   ...gatewayRules,
   ...resourceRules,
+  ...systemDiskRules,
   ...imageRules,
   ...tpmRules,
   ...registrationRules,

@@ -31,6 +31,15 @@ const wireguard = (privateKey: string): string =>
   `apiVersion: v1alpha1\nkind: WireguardConfig\nname: wg0\nprivateKey: ${privateKey}\n`
 const oldWireguard = (privateKey: string): string =>
   `machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: ${privateKey}}}]}}`
+/** EPHEMERAL with its largest size, and volumes with their least ones. */
+const onSystemDisk = (most: string, ...least: readonly string[]): string =>
+  [
+    `apiVersion: v1alpha1\nkind: VolumeConfig\nname: EPHEMERAL\nprovisioning: {maxSize: ${most}}\n`,
+    ...least.map(
+      (size, i) =>
+        `apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: v${i}\nprovisioning: {diskSelector: {match: "system_disk"}, minSize: ${size}, maxSize: ${size}}\n`,
+    ),
+  ].join('---\n')
 const sized = { memory: 64 * gib, threads: 32 }
 const plain = { extensions: [] }
 const equipped = { extensions: ['zfs', 'iscsi-tools', 'nvidia-open-gpu-kernel-modules-lts'] }
@@ -100,6 +109,17 @@ export const casesOfMachines: Readonly<Record<string, MachineCase>> = {
       providers,
     ),
     good: [kubelet('maxPods: 100')],
+  },
+  'volumes-of-system-disk': {
+    bad: [
+      onSystemDisk('200GiB', '100GiB'),
+      onSystemDisk('40GiB', '220GiB'),
+      onSystemDisk('200GiB', '30GiB', '30GiB'),
+    ],
+    good: [
+      onSystemDisk('40GiB', '100GiB', '50GiB'),
+      onSystemDisk('200GiB', '100GiB').replace('"system_disk"', '"!system_disk"'),
+    ],
   },
   'tpm-key': {
     of: { secureBoot: false },
