@@ -4,7 +4,7 @@ import { Overview } from './overview.ts'
 
 const units = { total: 12, in_clusters: 0, free: 12 }
 const overview = (disks: number) => ({
-  attention: { total: 0, acknowledged: 0, silenced: 0, groups: [] },
+  attention: { total: 0, acknowledged: 0, silenced: 0, silenced_incidents: [], groups: [] },
   dials_nowhere: false,
   servers: {
     total: 1,
@@ -14,6 +14,9 @@ const overview = (disks: number) => ({
     unreachable: 0,
     away: 0,
     unconfirmed: 0,
+    in_clusters: 0,
+    quarantined: 0,
+    free: 0,
     by_word: [],
   },
   clusters: { total: 0, by_status: {}, by_word: [] },

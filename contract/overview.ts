@@ -19,6 +19,8 @@ export const Attention = z.object({
   acknowledged: z.int(),
   /** Open findings that a silence holds back. */
   silenced: z.int(),
+  /** Open incidents of which silences hold back every finding; at most 500. */
+  silenced_incidents: z.array(z.uuid()),
   /** Findings of one kind; those about servers, of one datacenter. */
   groups: z.array(
     z.object({
@@ -57,6 +59,10 @@ export const Overview = z.object({
     /** Servers that don't answer because an operation installs or restarts them. */
     away: z.int(),
     unconfirmed: z.int(),
+    /** Servers in clusters, and of the others those in quarantine and those that are free. */
+    in_clusters: z.int(),
+    quarantined: z.int(),
+    free: z.int(),
     by_word: Words,
   }),
   clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()), by_word: Words }),

@@ -58,7 +58,7 @@ describe('the changes of a cluster', () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
     await health().getByText('All 2 nodes are Ready.').waitFor()
     await health().getByText('The API server is ready.').waitFor()
-    await page.getByRole('link', { name: 'Details' }).click()
+    await page.getByRole('button', { name: /^etcd, control planes/ }).click()
     await page
       .getByRole('table', { name: `Members of etcd of ${cluster.name}`, exact: true })
       .getByText('Leader')
@@ -213,7 +213,8 @@ describe('acts on many servers', () => {
       .check({ force: true })
     await bar().getByRole('button', { name: 'Select all 12' }).click()
     await bar().getByText('12 selected').waitFor()
-    await bar().getByRole('button', { name: 'Restart kubelet' }).click()
+    await bar().getByRole('button', { name: 'More for the selection' }).click()
+    await page.getByRole('menuitem', { name: 'Restart kubelet' }).click()
     const title = 'Restart kubelet: 3 servers'
     await expect.poll(() => planOf(title).count()).toBe(12)
     await dialog(title)
@@ -337,7 +338,7 @@ longTest(
     /** Counts as a click. */
     const goTo = async (typed: string, option: RegExp) => {
       await page.goto('/')
-      await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+      await page.getByRole('heading', { name: 'Incidents' }).waitFor()
       await page.keyboard.press('ControlOrMeta+k')
       await page
         .getByRole('dialog', { name: 'Search and commands' })

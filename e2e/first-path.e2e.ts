@@ -260,7 +260,7 @@ describe('the first path', () => {
     async () => {
       await page
         .getByRole('navigation', { name: 'Cluster' })
-        .getByRole('link', { name: 'Keys' })
+        .getByRole('link', { name: 'Settings' })
         .click()
       await page.getByRole('button', { name: 'Make an offer' }).click()
       const making = page.getByRole('dialog', { name: `Make an offer of ${name}` })
@@ -346,7 +346,7 @@ describe('the first path', () => {
       await shell.remove()
       await page
         .getByRole('navigation', { name: 'Cluster' })
-        .getByRole('link', { name: 'Timeline' })
+        .getByRole('link', { name: 'Changes' })
         .click()
       await page.getByText(/^done in /).waitFor()
     },
@@ -367,6 +367,10 @@ describe('the first path', () => {
       await row.getByRole('link', { name, exact: true }).waitFor()
     }
     await page.getByRole('link', { name: servers[0]!.name, exact: true }).click()
+    await page
+      .getByRole('navigation', { name: 'Server' })
+      .getByRole('link', { name: /^Configuration/ })
+      .click()
     await patches()
       .getByRole('row', { name: /kernel-tuning 520/ })
       .waitFor()

@@ -123,7 +123,8 @@ describe('servers that join by themselves', () => {
 
   test('an image with two extensions and a new join token is generated, and the image factory confirms it', async () => {
     await go('Servers')
-    await page.getByRole('link', { name: 'Prepare image' }).click()
+    await page.getByRole('button', { name: 'Add servers' }).click()
+    await page.getByRole('menuitem', { name: 'Prepare image' }).click()
     await page
       .getByRole('heading', { level: 1, name: 'Talos OS Image Configuration' })
       .first()
@@ -243,7 +244,8 @@ describe('servers that join by themselves', () => {
 
   test('the join token lists the servers that used it', async () => {
     await go('Servers')
-    await page.getByRole('link', { name: 'Join tokens' }).click()
+    await page.getByRole('button', { name: 'Add servers' }).click()
+    await page.getByRole('menuitem', { name: 'Join tokens' }).click()
     await table('Join tokens')
       .getByRole('row', { name: /warsaw-rack-7 Usable 4 of 5/ })
       .waitFor()
@@ -309,7 +311,8 @@ describe('servers that join by themselves', () => {
     'choosing an earlier image fills the form with its settings, without the used-up token',
     async () => {
       await go('Servers')
-      await page.getByRole('link', { name: 'Prepare image' }).click()
+      await page.getByRole('button', { name: 'Add servers' }).click()
+      await page.getByRole('menuitem', { name: 'Prepare image' }).click()
       const earlier = table('Earlier images').getByRole('row').filter({ hasText: 'warsaw-rack-7' })
       await earlier.getByText('revoked').waitFor()
       await page.getByRole('button', { name: 'Start over' }).click()

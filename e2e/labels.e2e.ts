@@ -94,7 +94,7 @@ longTest(
       {},
     ])
 
-    await page.getByRole('button', { name: 'More filters' }).click()
+    await page.getByRole('button', { name: 'Filters', exact: true }).click()
     const form = page.getByRole('form', { name: 'Filter by labels' })
     await field(form, 'Labels').fill('env=')
     await form.locator('option[value="env=prod"]').waitFor({ state: 'attached' })
@@ -110,7 +110,8 @@ longTest(
 
 longTest('a chip of a label in the list shows the servers that have it', async () => {
   await page.goto('/infra/servers')
-  await page.getByRole('button', { name: 'Columns' }).click()
+  await page.getByRole('button', { name: 'View', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Columns' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Labels' }).click()
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'env=prod' }).first().click()

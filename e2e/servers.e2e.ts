@@ -59,6 +59,22 @@ const list = async (query = '') => {
   await page.goto(`/infra/servers${query}`)
   await table().waitFor()
 }
+/** Sets a filter; `value` is as in the URL. */
+async function filter(label: string, value: string): Promise<void> {
+  await page.getByRole('button', { name: /^Filters/ }).click()
+  const filters = page.getByRole('dialog', { name: 'Filters' })
+  await filters.getByLabel(label, { exact: true }).selectOption(value)
+  await page.keyboard.press('Escape')
+}
+/** Opens the menu of how the list is shown, or a menu in it. */
+async function view(inside?: string): Promise<void> {
+  await page.getByRole('button', { name: 'View', exact: true }).click()
+  if (inside !== undefined) await page.getByRole('menuitem', { name: inside }).click()
+}
+async function byAddress(): Promise<void> {
+  await page.getByRole('button', { name: 'Add servers' }).click()
+  await page.getByRole('menuitem', { name: 'By address' }).click()
+}
 async function act(server: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${server}` }).click()
   await page.getByRole('menuitem', { name: item }).click()
@@ -137,13 +153,11 @@ describe('the list', () => {
 
   test('the URL contains the filters; they are removed one by one or all together, and a list without a match shows a message', async () => {
     await list()
-    await page.getByRole('button', { name: 'Datacenter: Any' }).click()
-    await page.getByRole('menuitemcheckbox', { name: /^DE-FRA-1/ }).click()
+    await filter('Datacenter', 'DE-FRA-1')
     await expect
       .poll(names)
       .toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
-    await page.getByRole('button', { name: 'Status: Any' }).click()
-    await page.getByRole('menuitemcheckbox', { name: 'Ready' }).click()
+    await filter('Status', 'ready')
     await page.getByText('No server matches these filters.').waitFor()
     expect(search()).toBe('?datacenter=DE-FRA-1&status=ready')
     await page.reload()
@@ -218,7 +232,7 @@ describe('the list', () => {
 
   longTest('hidden columns and saved views outlast a reload', async () => {
     await list()
-    await page.getByRole('button', { name: 'Columns' }).click()
+    await view('Columns')
     const saved = page.waitForResponse(
       (response) =>
         response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT',
@@ -227,11 +241,11 @@ describe('the list', () => {
     await table().getByRole('columnheader', { name: 'Hardware' }).waitFor({ state: 'detached' })
     await list()
     await expect.poll(() => table().getByRole('columnheader', { name: 'Hardware' }).count()).toBe(0)
-    await page.getByRole('button', { name: 'Columns' }).click()
+    await view('Columns')
     await page.getByRole('menuitem', { name: 'Reset columns' }).click()
     await table().getByRole('columnheader', { name: 'Hardware' }).waitFor()
     await list('?datacenter=DE-FRA-1&sort=-name')
-    await page.getByRole('button', { name: 'Saved views' }).click()
+    await view()
     await page.getByRole('menuitem', { name: 'Save this view' }).click()
     await page.getByRole('dialog', { name: 'Save this view' }).waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('Frankfurt')
@@ -242,7 +256,7 @@ describe('the list', () => {
     await page.keyboard.press('Enter')
     await kept
     await list()
-    await page.getByRole('button', { name: 'Saved views' }).click()
+    await view()
     await page.getByRole('menuitemcheckbox', { name: 'Frankfurt' }).click()
     await expect.poll(search).toBe('?datacenter=DE-FRA-1&sort=-name')
   })
@@ -337,7 +351,7 @@ describe('adding and removing', () => {
     'an invalid address, or one that may not be dialled, is refused at the field',
     async () => {
       await list()
-      await page.getByRole('button', { name: 'Add servers' }).click()
+      await byAddress()
       const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
       const add = dialog().getByRole('button', { name: /^(Add servers|Contact)/ })
       for (const [text, sentence] of [
@@ -380,7 +394,7 @@ describe('adding and removing', () => {
     await notice(`${wanted.name} was removed`).waitFor()
     await link(wanted.name).waitFor({ state: 'detached' })
 
-    await page.getByRole('button', { name: 'Add servers' }).click()
+    await byAddress()
     await dialog()
       .getByRole('textbox', { name: 'Addresses or a CIDR' })
       .fill(wanted.nodeAddresses[0]!)
@@ -405,8 +419,7 @@ describe('adding and removing', () => {
       )
       .toBe(true)
 
-    await page.getByRole('button', { name: 'Status: Any' }).click()
-    await page.getByRole('menuitemcheckbox', { name: 'Deleted' }).click()
+    await filter('Status', 'deleted')
     await expect.poll(names).toEqual([wanted.name])
   })
 

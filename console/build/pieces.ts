@@ -59,6 +59,9 @@ const seldom = /\/(useQueries|queriesObserver)\.js$/
 const together: Readonly<Record<string, RegExp>> = {
   remedies:
     /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
+  // Names of classes that a few pages share; the style sheets are small.
+  parts:
+    /console\/src\/features\/\w+\/(?:\w+\/)?(?:Alerts|Change|ClusterPage|Health|JoinTokens|Offer|Overview|People|Shared|Steps|Takeover)\.module\.css$/,
   disks: /\/contract\/disks\/(?:choice|wipe)\.ts$/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
   'bulk-acts':

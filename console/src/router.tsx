@@ -6,6 +6,7 @@ import { navigate, type PageView, type Place, startRouter, whenPageShown } from 
 import { isGuarded, type Match, type RouteId, routeAt, routes } from './lib/routes.ts'
 import { parseSearch } from './lib/search.ts'
 
+const incidents = () => import('./routes/incidents/incidents.ts')
 const alerts = () => import('./routes/alerts/alerts.ts')
 const patches = () => import('./routes/patches/patches.tsx')
 
@@ -40,7 +41,9 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/network/add-subnet': () => import('./routes/infra.network.add-subnet.tsx'),
   '/infra/network/assign-subnets': () => import('./routes/infra.network.assign-subnets.tsx'),
   '/infra/network/$id/edit': () => import('./routes/infra.network.$id.edit.tsx'),
-  '/findings': () => import('./routes/alerts/findings.tsx'),
+  '/incidents': async () => (await incidents()).list,
+  '/incidents/$id': async () => (await incidents()).one,
+  '/findings': async () => (await incidents()).findings,
   '/operations': () => import('./routes/operations.tsx'),
   '/operations/$id': () => import('./routes/operations.$id.tsx'),
   '/profile': () => import('./routes/people/profile.tsx'),
@@ -55,7 +58,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/alerts/deliveries': async () => (await alerts()).deliveries,
   '/admin/stores': () => import('./routes/storage/admin.stores.tsx'),
   '/admin/tokens': () => import('./routes/people/admin.tokens.tsx'),
-  '/history': () => import('./routes/history.tsx'),
+  '/history': async () => (await incidents()).history,
   '/audit': () => import('./routes/audit.tsx'),
   '/marketplace': () => import('./routes/marketplace.ccs.tsx'),
   '/marketplace/ccs': () => import('./routes/marketplace.ccs.tsx'),

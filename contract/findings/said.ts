@@ -5,7 +5,6 @@
  */
 import type { Cluster, ClusterStatus } from '../clusters/clusters.ts'
 import type { ListedServer, Stage } from '../servers/server.ts'
-import { counted } from '../words.ts'
 import type { Said, ServersSaid, WorstFinding } from './findings.ts'
 import { findingKinds, findingSeverities, kindsOfFindings } from './kinds.ts'
 
@@ -22,7 +21,7 @@ const clusterWords: Readonly<Record<ClusterStatus, string>> = {
 }
 
 /** The words of a server without a finding that takes their place. */
-export const serverWords = {
+const serverWords = {
   deleted: 'Deleted',
   maintenance: 'Maintenance',
   ready: 'Ready',
@@ -125,34 +124,6 @@ function freeDetail(s: Stateful): string {
   if (s.cluster) return 'reserved'
   if (s.identity.state !== 'confirmed') return 'to be confirmed'
   return s.ineligible === null ? 'free to use' : `not eligible: ${s.ineligible}`
-}
-
-/** What "1 of 4 servers" is, for words that don't read well behind it. */
-const predicates: Readonly<Record<string, string>> = {
-  'Node NotReady': 'not Ready',
-  'In doubt': 'in doubt',
-  'Disk missing': 'without a disk',
-  'etcd failed': 'without etcd',
-}
-const predicate = (word: string): string => predicates[word] ?? word.toLowerCase()
-
-/**
- * The servers of a cluster that are not well, which stand beside its word: "1 of 4 servers failed",
- * "3 of 7 servers not well: 2 unreachable, 1 failed". Null if all are well.
- */
-export function serversSaid(
-  words: ServersSaid | undefined,
-  total: number,
-): (Pick<Said, 'severity'> & { text: string; count: number; of: string }) | null {
-  if (words === undefined || words.length === 0) return null
-  const count = words.reduce((n, one) => n + one.count, 0)
-  const all = counted(Math.max(total, count), 'server')
-  const [first] = words
-  const of =
-    words.length === 1
-      ? `of ${all} ${predicate(first!.word)}`
-      : `of ${all} not well: ${words.map((one) => `${one.count} ${predicate(one.word)}`).join(', ')}`
-  return { severity: first!.severity, count, of, text: `${count} ${of}` }
 }
 
 const severityRank = ({ severity }: Pick<Said, 'severity'>): number =>

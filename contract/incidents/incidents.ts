@@ -173,7 +173,7 @@ export const incidentAssign = operation(
   },
 )
 
-const IncidentChange = z.strictObject({
+export const IncidentChange = z.strictObject({
   /** Null or empty: no note. */
   note: z.nullable(
     z.string().check(z.trim(), z.maxLength(500, 'The note has at most 500 characters'), seen()),

@@ -127,7 +127,8 @@ test('all servers that match are chosen over the pages of the list', async () =>
     .check({ force: true })
   await bar().getByRole('button', { name: 'Select all 12' }).click()
   await bar().getByText('12 selected').waitFor()
-  await bar().getByRole('button', { name: 'Restart kubelet' }).click()
+  await bar().getByRole('button', { name: 'More for the selection' }).click()
+  await page.getByRole('menuitem', { name: 'Restart kubelet' }).click()
   const title = 'Restart kubelet: 2 servers'
   await expect.poll(() => plan(title).count()).toBe(12)
   await dialog(title).getByText('10 of 12 servers can’t take part, and stay as they are.').waitFor()
@@ -136,7 +137,8 @@ test('all servers that match are chosen over the pages of the list', async () =>
 
 test('an upgrade asks for the version, and refuses a cluster of which a server is not chosen', async () => {
   await select([controlPlane.name, spare])
-  await bar().getByRole('button', { name: 'Upgrade Talos' }).click()
+  await bar().getByRole('button', { name: 'More for the selection' }).click()
+  await page.getByRole('menuitem', { name: 'Upgrade Talos' }).click()
   const { items } = await installation.call(versionList, { query: {} })
   const runs = cluster.talos_version
   const minor = runs.slice(0, runs.lastIndexOf('.'))
@@ -164,7 +166,8 @@ test('capacity is committed with the same terms: the plan shows them, a refused 
     },
   })
   await select([first, second, spare])
-  await bar().getByRole('button', { name: 'Commit' }).click()
+  await bar().getByRole('button', { name: 'More for the selection' }).click()
+  await page.getByRole('menuitem', { name: 'Commit' }).click()
   const terms = dialog('Commit capacity')
   await look('terms of a commitment of many')
   await terms.getByRole('button', { name: 'Show the plan' }).click()

@@ -81,7 +81,9 @@ test('the history of a server is searched, an entry is opened, and the focus ret
 test('the figures of a server are shown for another period', async () => {
   const { enter, choose } = keys
   await page.goto(`/infra/servers/${server.id}`)
-  await enter(page.getByRole('navigation', { name: 'Server' }).getByRole('link', { name: 'Usage' }))
+  await enter(
+    page.getByRole('navigation', { name: 'Server' }).getByRole('link', { name: 'Overview' }),
+  )
   await choose(page.getByRole('combobox', { name: 'Period' }), 'Last 7 days')
   await page
     .getByText(/in this period/)

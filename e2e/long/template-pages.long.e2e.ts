@@ -43,7 +43,8 @@ async function looked(name: string): Promise<void> {
 
 test('the list without templates says how one is made', async () => {
   await page.goto('/infra/clusters')
-  await page.getByRole('link', { name: 'Templates', exact: true }).click()
+  await page.getByRole('button', { name: 'Actions', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Templates' }).click()
   await page.getByText('No templates yet').waitFor()
   await looked('templates-empty')
 })

@@ -14,6 +14,7 @@ export const frequent: readonly string[] = [
   'servers-row-open',
   'servers-add',
   'server',
+  'server-configuration',
   'patch-create',
   'create-cluster-review',
   'history',

@@ -1,12 +1,13 @@
 /**
  * Looks at a screen at several widths, dark and light: axe finds nothing, nothing is wider than the
- * page, no word of a status is cut, and lists can be read.
+ * page, no word of a status is cut, lists can be read, and there are few controls.
  */
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { longTests } from '../../tools/testing/length.ts'
 import { expectAccessible, shot, type Theme, widths } from '../browser.ts'
 import { until } from '../installation.ts'
+import { tooMuch } from './calm.ts'
 import { listWidths, unreadable } from './cut.ts'
 import type { Screen, World } from './screen.ts'
 import { screens } from './screens.ts'
@@ -96,6 +97,7 @@ async function lookNow(page: Page, screen: Screen, width: number, count: number)
   // header, axe would check only the visible part.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
+  if (count === 0) expect(await tooMuch(page, width), `${what} has too much`).toEqual([])
   for (const { theme, rules } of checksAt(screen, width)) {
     await wear(page, theme)
     await shot(page, `${screen.name}-${width}-${theme}`)

@@ -112,6 +112,21 @@ export const peopleScreens: readonly Screen[] = [
   },
 
   {
+    name: 'incidents',
+    path: '/incidents',
+    ready: (page) =>
+      page
+        .getByRole('table', { name: 'Incidents' })
+        .or(page.getByRole('heading', { name: 'Nothing needs anybody' }))
+        .first()
+        .waitFor(),
+  },
+  {
+    name: 'incident-not-found',
+    path: `/incidents/${nowhere}`,
+    ready: (page) => page.getByRole('heading', { name: 'There is no such incident' }).waitFor(),
+  },
+  {
     name: 'findings',
     path: '/findings?ended=false',
     ready: (page) => page.getByRole('heading', { name: /^Findings/ }).waitFor(),
@@ -185,7 +200,8 @@ export const peopleScreens: readonly Screen[] = [
     name: 'audit-verify',
     path: '/audit',
     async ready(page) {
-      await press(page, 'Verify')
+      await press(page, 'More actions')
+      await page.getByRole('menuitem', { name: 'Verify' }).click()
       await dialog(page, 'Verify the audit log')
       await page.getByRole('dialog').getByRole('button', { name: 'Verify', exact: true }).click()
       await page.getByText(/^The audit log is intact: /).waitFor()

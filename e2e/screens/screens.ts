@@ -227,6 +227,11 @@ export const screens: readonly Screen[] = [
   {
     name: 'server',
     path: (w) => `/infra/servers/${w.server.id}`,
+    ready: (page) => page.getByRole('complementary', { name: 'At a glance' }).waitFor(),
+  },
+  {
+    name: 'server-configuration',
+    path: (w) => `/infra/servers/${w.server.id}?tab=patches`,
     ready: (page) => table(page, 'Patches'),
   },
   {

@@ -69,6 +69,8 @@ export const paths = {
    */
   assignSubnets: page('/infra/network/assign-subnets'),
   history: page('/history'),
+  incidents: page('/incidents'),
+  incident: (id: string) => address('/incidents/$id', { id }),
   findings: page('/findings'),
   operations: page('/operations'),
   operation: (id: string) => address('/operations/$id', { id }),

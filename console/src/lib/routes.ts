@@ -81,6 +81,8 @@ export const routes = {
     search: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
   },
   '/history': page('History'),
+  '/incidents': page('Incidents'),
+  '/incidents/$id': { crumb: 'Incident', search: none },
   '/findings': page('Findings'),
   '/operations': page('Operations'),
   '/operations/$id': { crumb: 'Operation', search: none },

@@ -10,7 +10,7 @@ import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchesTable } from '../features/patches/PatchesTable.tsx'
 import { historyQuery } from '../features/history/history-queries.ts'
 import { serverQueryOf } from '../api/one-server.ts'
-import { ServerOutline, ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
+import { ServerOutline, ServerPage } from '../features/servers/page/ServerPage.tsx'
 import { SkeletonRows } from '../ui/feedback/States.tsx'
 import { part } from '../ui/part.tsx'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
@@ -29,13 +29,12 @@ export const load: Load<'/infra/servers/$id'> = async ({ params, search, client 
 
 export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/servers/$id'>) {
   const { data: patches } = useQuery(patchesQuery(id))
-  const tab = serverTabs.find((t) => t === search.tab) ?? 'patches'
   return (
     <ServerPlace key={id} id={id} outline={ServerOutline}>
       {(server) => (
         <ServerPage
           server={server}
-          tab={tab}
+          tab={search.tab}
           above={<DriftAlarm server={server} />}
           history={
             <Suspense fallback={<SkeletonRows rows={8} />}>

@@ -206,7 +206,7 @@ export function findings(parts: FindingParts): Findings & Domain {
     standing: async (on, ids) => standing(on, await store.openOr(on, ids)),
     async attention(caller, silences) {
       const all = { silences, together: await silencedTogether(silences) }
-      const [{ acknowledged, silenced, total }, groups] = await Promise.all([
+      const [{ acknowledged, silenced, total, silenced_incidents }, groups] = await Promise.all([
         storeGroups.counts(db, visibleTo(caller), all),
         storeGroups.groups(db, visibleTo(caller), all),
       ])
@@ -219,6 +219,7 @@ export function findings(parts: FindingParts): Findings & Domain {
         total,
         acknowledged,
         silenced,
+        silenced_incidents,
         groups: groups.map(({ kind, severity, datacenter, count, since, ids }) => ({
           kind: kind as FindingKind,
           severity,

@@ -12,6 +12,8 @@ import type { Db } from '../../db/db.ts'
 /** The most groups, and the most findings of one. */
 const shownGroups = 12
 const shownOfGroup = 5
+/** The most incidents that silences hold back whose ids are told. */
+const mostSilenced = 500
 
 interface Silenced {
   readonly silences: readonly SilenceTerms[]
@@ -45,6 +47,8 @@ interface Counts {
   readonly acknowledged: number
   /** Silenced and not acknowledged. */
   readonly silenced: number
+  /** Ids of the incidents of which every finding is silenced. */
+  readonly silenced_incidents: string[]
 }
 
 export async function counts(
@@ -55,7 +59,11 @@ export async function counts(
   const { rows } = await sql<Counts>`
     select count(*) filter (where not is_acknowledged and not is_silenced)::int as total,
       count(*) filter (where is_acknowledged)::int as acknowledged,
-      count(*) filter (where is_silenced and not is_acknowledged)::int as silenced
+      count(*) filter (where is_silenced and not is_acknowledged)::int as silenced,
+      array(
+        select s.incident_id from (${standing(objects, silenced)}) s where s.incident_id is not null
+        group by s.incident_id having bool_and(s.is_silenced) limit ${mostSilenced}
+      ) as silenced_incidents
     from (${standing(objects, silenced)}) f`.execute(db)
   return rows[0]!
 }

@@ -23,7 +23,7 @@ const since = new Date('2026-11-20T12:00:00.000Z')
 
 test('in a new installation the overview lists nothing that needs attention, and reports that no network can be dialled', async () => {
   expect(await overview()).toMatchObject({
-    attention: { total: 0, acknowledged: 0, silenced: 0, groups: [] },
+    attention: { total: 0, acknowledged: 0, silenced: 0, silenced_incidents: [], groups: [] },
     dials_nowhere: true,
   })
 })
@@ -178,6 +178,9 @@ test('findings of one kind are one group with their number and the newest five, 
   })
   const after = await silent()
   expect(after).toMatchObject({ total: 17, acknowledged: 1, silenced: 1, group: { count: 12 } })
+  expect(after.silenced_incidents).toHaveLength(1)
+  const { servers } = await overview()
+  expect(servers.in_clusters + servers.quarantined + servers.free).toBe(servers.total)
   expect(after.group.items.map((f) => f.object.name)).not.toContain('dark-0')
 })
 

@@ -90,8 +90,8 @@ export function ChannelsPage({ search, setSearch }: PageProps) {
   return (
     <AlertsFrame tab="channels">
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name or host" options={{}} inline={['kind']}>
-        {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
+      <ListToolbar state={state} placeholder="Name or host" options={{}}>
+        {!state.isEmpty && <ActionButton {...add} kind="primary" />}
       </ListToolbar>
       <DataTable
         {...state.table}

@@ -78,12 +78,7 @@ export function DeliveriesPage({ search, setSearch }: PageProps) {
   return (
     <AlertsFrame tab="deliveries">
       <PageCount n={answer.data?.total} />
-      <ListToolbar
-        state={state}
-        placeholder="Message or channel"
-        options={options}
-        inline={['state', 'channel']}
-      >
+      <ListToolbar state={state} placeholder="Message or channel" options={options}>
         {null}
       </ListToolbar>
       <DataTable

@@ -78,8 +78,8 @@ export function RulesPage({ search, setSearch }: PageProps) {
   return (
     <AlertsFrame tab="rules">
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name" options={{}} inline={[]}>
-        {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
+      <ListToolbar state={state} placeholder="Name" options={{}}>
+        {!state.isEmpty && <ActionButton {...add} kind="primary" />}
       </ListToolbar>
       <DataTable
         {...state.table}

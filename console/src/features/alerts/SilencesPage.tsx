@@ -87,8 +87,8 @@ export function SilencesPage({ search, setSearch }: PageProps) {
   return (
     <AlertsFrame tab="silences">
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Why or who" options={{}} inline={['ended']}>
-        {!state.isEmpty && <ActionButton {...add} icon={undefined} kind="primary" />}
+      <ListToolbar state={state} placeholder="Why or who" options={{}}>
+        {!state.isEmpty && <ActionButton {...add} kind="primary" />}
       </ListToolbar>
       <DataTable
         {...state.table}

@@ -26,7 +26,6 @@ import type { Action } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { StatusReason } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
-import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Menu } from '../../ui/overlay/Menu.tsx'
@@ -139,7 +138,7 @@ export const AuditPage = (props: AuditPageProps) => (
 
 function AuditLog({ search, setSearch }: AuditPageProps) {
   const answer = useQuery(auditQuery(search))
-  const { data: page, refetch, isFetching } = answer
+  const { data: page, refetch } = answer
   const state = useList(auditList.list, auditColumns, { search, setSearch }, answer)
   const { data: users } = useQuery({
     ...query(userList, { query: { per_page: 1000 } }),
@@ -199,24 +198,16 @@ function AuditLog({ search, setSearch }: AuditPageProps) {
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar
-        state={state}
-        placeholder="Who, action or object"
-        options={options}
-        inline={['about', 'actor', 'result', 'since']}
-      >
-        <IconButton
-          icon="refresh"
-          label="Refresh"
-          aria-busy={isFetching}
-          onClick={() => void refetch()}
-        />
+      <ListToolbar state={state} placeholder="Who, action or object" options={options}>
         <Menu
           label="More actions"
-          items={more}
+          items={[
+            { label: 'Refresh', icon: 'refresh', run: () => void refetch() },
+            verify,
+            ...more,
+          ]}
           trigger={<IconButton icon="more" label="More actions" />}
         />
-        <ActionButton {...verify} />
       </ListToolbar>
       <DataTable
         {...state.table}

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
+import { clusterSaid } from '#contract/findings/said.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import {
   canShowNewKeys,
-  clusterState,
+  clusterState as shownOf,
   contactSaid,
   nodeSaid,
   serversState,
 } from './cluster-state.ts'
+
+/** The state as the API says it. */
+const clusterState = (c: Parameters<typeof clusterSaid>[0]) =>
+  shownOf({ ...c, said: clusterSaid(c) })
 
 const since = '2026-11-20T10:00:00.000Z'
 const server = {

@@ -1,12 +1,13 @@
 /** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
-import { clusterSaid, serversSaid } from '#contract/findings/said.ts'
+import { serversSaid } from '#contract/findings/servers-said.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time/time.ts'
 import { findingTones, marked, type Marked } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/tone.ts'
+import { capital } from '../../lib/text.ts'
 import { serverNow } from '../../lib/time/server-time.ts'
 
 const tones: Readonly<Partial<Record<ClusterStatus, Tone>>> = {
@@ -16,8 +17,15 @@ const tones: Readonly<Partial<Record<ClusterStatus, Tone>>> = {
 }
 
 /** What is said of a cluster, with the shape that stands before its word. */
-export const clusterState = (c: Pick<Cluster, 'status' | 'reason' | 'finding'>): Marked =>
-  marked(clusterSaid(c), tones[c.status] ?? 'busy')
+export const clusterState = ({
+  said,
+  status,
+  reason,
+}: Pick<Cluster, 'said' | 'status' | 'reason'>): Marked =>
+  marked(
+    said ?? { word: capital(status), severity: null, sentence: reason },
+    tones[status] ?? 'busy',
+  )
 
 /** The servers of a cluster that are not well, with a shape; null if all are well. */
 export function serversState(

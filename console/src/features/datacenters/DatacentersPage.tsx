@@ -205,8 +205,8 @@ export function DatacentersPage({
     <>
       <PageCount n={data?.total} />
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
-      <ListToolbar state={state} placeholder="Code or city" options={{}} views="none">
-        <ActionButton label="Racks" to={paths.racks()} />
+      <ListToolbar state={state} placeholder="Code or city" options={{}} saves={false}>
+        <ActionButton label="Racks" icon="grip" to={paths.racks()} />
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

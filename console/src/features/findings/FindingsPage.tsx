@@ -167,7 +167,6 @@ export function FindingsPage({
         state={state}
         placeholder="Name, cluster, datacenter or reason"
         options={options}
-        inline={['ended', 'severity', 'kind']}
       >
         {null}
       </ListToolbar>

@@ -141,8 +141,7 @@ export function HistoryTable({ search, setSearch, subject = everything, of }: Hi
         state={state}
         placeholder="Words, names or reasons"
         options={options}
-        inline={['kind', 'by', 'since']}
-        views="none"
+        saves={false}
       >
         <Button
           icon="filter"

@@ -157,7 +157,7 @@ export function JoinTokensPage({
     <>
       <h1 className="sr">Join tokens</h1>
       <PageCount n={data?.total} />
-      <ListToolbar state={state} placeholder="Name" options={{}} inline={['status']} views="none">
+      <ListToolbar state={state} placeholder="Name" options={{}} saves={false}>
         {!state.isEmpty && add}
       </ListToolbar>
       <DataTable

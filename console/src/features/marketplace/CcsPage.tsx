@@ -6,7 +6,6 @@ import { allowed } from '../../api/session.ts'
 import { ListToolbar, type SetListSearch, useList } from '../../layout/lists/use-list.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import type { ListSearch } from '../../lib/list-search.ts'
-import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Empty } from '../../ui/feedback/States.tsx'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
@@ -37,7 +36,6 @@ export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: 
   const state = useList(ccList.list, ccColumns, { search, setSearch }, answer)
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
-  const narrow = useMedia('below', 'sm')
   const add = useMemo<Action>(
     () => ({
       label: 'Commit capacity',
@@ -70,20 +68,8 @@ export function CcsPage({ search, setSearch }: { search: ListSearch; setSearch: 
     <>
       <h1 className="sr">Compute Capacity</h1>
       {!state.isEmpty && <Counters search={search} onStatus={(status) => state.set({ status })} />}
-      <ListToolbar
-        state={state}
-        placeholder="Server, cluster or OfferID"
-        options={options}
-        inline={['datacenter', 'cluster', 'cu', 'price']}
-      >
-        {!state.isEmpty && (
-          <ActionButton
-            {...add}
-            label={narrow ? 'Commit' : add.label}
-            kind="primary"
-            aria-label={add.label}
-          />
-        )}
+      <ListToolbar state={state} placeholder="Server, cluster or OfferID" options={options}>
+        {!state.isEmpty && <ActionButton {...add} kind="primary" />}
       </ListToolbar>
       <DataTable
         {...state.table}

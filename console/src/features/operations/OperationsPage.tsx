@@ -77,12 +77,7 @@ export function OperationsPage({
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar
-        state={state}
-        placeholder="Name or who requested it"
-        options={options}
-        inline={['status', 'kind']}
-      >
+      <ListToolbar state={state} placeholder="Name or who requested it" options={options}>
         {null}
       </ListToolbar>
       <DataTable

@@ -1,86 +1,58 @@
-import type { HistoryDigest } from '#contract/history/digest.ts'
-import { historyKinds } from '#contract/history/kinds.ts'
-import { counted } from '#contract/words.ts'
+import { useQuery } from '@tanstack/react-query'
+import { incidentList } from '#contract/incidents/incidents.ts'
+import { operationList } from '#contract/operations.ts'
+import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
-import { count } from '../../lib/units.ts'
-import { Badge } from '../../ui/feedback/Status.tsx'
+import { Skeleton } from '../../ui/feedback/States.tsx'
+import { Unread } from '../../ui/feedback/Unread.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
-import { lastNight, outcomeText } from './last-day.ts'
 import css from './LastDay.module.css'
 import frame from './Overview.module.css'
+import { mostSentences, storyOf } from './story.ts'
 
-/** The others are counted in one line. */
-const shownKinds = 9
+const ended = query(incidentList, { query: { ended: 'true', sort: '-ended_at', per_page: 20 } })
+const operations = query(operationList, { query: { sort: '-created_at', per_page: 50 } })
 
-const pageOf = ({ kind, id, name }: HistoryDigest['groups'][number]['last']['object']) => {
-  if (kind === 'datacenter') return paths.datacenters({ q: name })
-  return kind === 'cluster' ? paths.cluster(id) : paths.server(id)
-}
-
-/** What happened in the last 24 hours, by kind. Each kind leads to its entries. */
-export function LastDayPanel({ day }: { day: HistoryDigest }) {
-  const { since, groups } = day
-  const others = groups.slice(shownKinds)
-  const rest = others.reduce((n, group) => n + group.entries, 0)
+/** What happened in the last 24 hours, in at most five sentences. `since`: in ISO 8601. */
+export function LastDayPanel({ since }: { since: string }) {
+  const incidents = useQuery(ended)
+  const done = useQuery(operations)
+  const isRead = incidents.data !== undefined && done.data !== undefined
+  const story = isRead ? storyOf(incidents.data.items, done.data.items, since) : []
   return (
     <Panel
       title="Last 24 hours"
-      note={
-        day.entries > 0 &&
-        `${day.is_cut ? 'more than ' : ''}${counted(day.entries, 'entry', 'entries')}`
-      }
-      flush={groups.length > 0}
-      actions={
-        <>
-          <a href={paths.history(lastNight(day.until))}>Last night</a>
-          <a href={paths.history({ since })}>History</a>
-        </>
-      }
+      flush={!isRead || story.length > 0}
+      actions={<a href={paths.history({ since })}>History</a>}
     >
-      {groups.length === 0 ? (
+      {incidents.isError || done.isError ? (
+        <Unread what="What happened" of={incidents.isError ? incidents : done} />
+      ) : !isRead ? (
+        <ul className={css['story']} aria-busy="true">
+          {Array.from({ length: mostSentences }, (_, n) => (
+            <li key={n}>
+              <Skeleton width={40} height={16} />
+              <Skeleton width={320} height={16} />
+            </li>
+          ))}
+        </ul>
+      ) : story.length === 0 ? (
         <p className={frame['quiet']}>Nothing happened.</p>
       ) : (
-        <ul className={css['day']}>
-          {groups.slice(0, shownKinds).map((group) => {
-            const { kind, entries, last } = group
-            const outcome = outcomeText(group)
-            return (
-              <li key={kind}>
-                <a className={css['kind']} href={paths.history({ since, kind })}>
-                  <b className="num">{count(entries)}</b> {historyKinds[kind].title}
-                </a>
-                <span className={css['outcome']}>
-                  {outcome}
-                  {group.simulated > 0 && (
-                    <Badge
-                      title={`${count(group.simulated)} of them made up by the simulation of the demo`}
-                    >
-                      {group.simulated < group.entries && `${count(group.simulated)} `}simulated
-                    </Badge>
-                  )}
-                </span>
-                <p className={css['last']} title={`${last.object.name}: ${last.message}`}>
-                  <a href={pageOf(last.object)}>{last.object.name}</a>
-                  <span className="clip">{last.message}</span>
-                </p>
-                <time className="t3 num" dateTime={last.at} title={exact(last.at)}>
-                  {moment(last.at)}
-                </time>
-              </li>
-            )
-          })}
-          {rest > 0 && (
-            <li>
-              <a className={css['kind']} href={paths.history({ since })}>
-                <b className="num">{count(rest)}</b> {rest === 1 ? 'other' : 'others'}
-              </a>
-              <p className={css['rest']}>
-                {others.map(({ kind }) => historyKinds[kind].title).join(', ')}
+        <ol className={css['story']}>
+          {story.map(({ at, subject, to, text }) => (
+            <li key={to}>
+              <time dateTime={at} title={exact(at)}>
+                {moment(at)}
+              </time>
+              <p>
+                <a href={to}>{subject}</a>
+                {text}
               </p>
             </li>
-          )}
-        </ul>
+          ))}
+        </ol>
       )}
     </Panel>
   )

@@ -123,7 +123,7 @@ export function PatchEditor({
             ? `${name} was saved`
             : `${name} was saved. ${textStays}`,
       )
-      await navigate(paths.server(server.id))
+      await navigate(paths.server(server.id, 'patches'))
     },
     invalid: (fields) =>
       Object.keys(fields).every((field) => field === 'body') && editor.current?.focus(),

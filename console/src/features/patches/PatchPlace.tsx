@@ -37,7 +37,7 @@ export function PatchPlace({
           noun="Patch"
           title={`Patch ${patchId} not found`}
           text="It may have been deleted."
-          back={{ label: 'Patches of the server', to: paths.server(serverId) }}
+          back={{ label: 'Patches of the server', to: paths.server(serverId, 'patches') }}
         />
       )
     return error === null || newest !== undefined ? (

@@ -84,7 +84,6 @@ export function RacksPage({ search, setSearch }: { search: ListSearch; setSearch
             hint: d.city_name,
           })),
         }}
-        inline={['datacenter']}
       >
         {!state.isEmpty && (
           <>
@@ -93,7 +92,7 @@ export function RacksPage({ search, setSearch }: { search: ListSearch; setSearch
               trigger={<IconButton icon="more" label="More actions" />}
               items={files}
             />
-            <ActionButton {...add} icon={undefined} kind="primary" />
+            <ActionButton {...add} kind="primary" />
           </>
         )}
       </ListToolbar>

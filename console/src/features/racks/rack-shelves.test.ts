@@ -28,6 +28,7 @@ test('a shelf is said with its units, its server, its role and what is wrong', (
         type: 'control_plane',
         cluster,
         finding: { id: 'f', kind: 'server_unreachable', severity: 'down', since: '', reason: '' },
+        said: { word: 'Unreachable', severity: 'down', sentence: null },
       },
     ),
   ])

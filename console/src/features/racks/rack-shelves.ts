@@ -1,7 +1,6 @@
 /** A rack as its picture and its list show it: from above to below. */
 import { placeSaid, topOf } from '#contract/racks/placement.ts'
 import { byBay } from '#contract/racks/placing.ts'
-import { findingSaid } from '#contract/findings/said.ts'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { findingTones } from '../../ui/feedback/finding-tones.ts'
 import { capital } from '../../lib/text.ts'
@@ -69,13 +68,15 @@ const roleSaid = (server: ListedServer): string =>
     ? 'free to use'
     : `${server.type === 'control_plane' ? 'control plane' : 'worker'} of ${server.cluster.name}`
 
+/** The word of a server that is not well. */
+const wordOf = ({ said }: ListedServer): string | null =>
+  said?.severity === 'down' || said?.severity === 'degraded' ? said.word : null
+
 /** "Units 12 to 13: brave-otter-042, worker of poz-shop, Unreachable". */
 export function shelfSaid(shelf: Shelf): string {
   const { server } = shelf
   const place = placeSaid(server?.placement ?? { ...shelf, face: 'both', bay: null })
   const parts =
-    server === null
-      ? ['free']
-      : [server.name, roleSaid(server), findingSaid(server.finding)?.word ?? null].filter(Boolean)
+    server === null ? ['free'] : [server.name, roleSaid(server), wordOf(server)].filter(Boolean)
   return `${capital(place)}: ${parts.join(', ')}`
 }

@@ -170,12 +170,6 @@ export const bulkActions = (
     to: `${paths.createCluster()}?servers=${servers.map((s) => s.id).join(',')}`,
   },
   {
-    label: 'Assign datacenter',
-    icon: 'datacenter',
-    can: all(allowed(serverUpdate), anyAble(servers, canMoveServer)),
-    run: () => assignDatacenter({ servers, done }),
-  },
-  {
     label: 'Labels',
     icon: 'edit',
     can: all(allowed(serverUpdate), anyAble(servers, canLabelServer)),
@@ -192,6 +186,12 @@ export const bulkActions = (
     ),
     run: () => bulkServers({ kind, node_ids: servers.map((s) => s.id) }),
   })),
+  {
+    label: 'Assign datacenter',
+    icon: 'datacenter',
+    can: all(allowed(serverUpdate), anyAble(servers, canMoveServer)),
+    run: () => assignDatacenter({ servers, done }),
+  },
 ]
 
 export const downloadTalosconfig = (s: ListedServer): Promise<unknown> =>

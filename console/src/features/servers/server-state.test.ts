@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ListedServer } from '#contract/servers/servers.ts'
 import { type FindingKind, findingKinds } from '#contract/findings/kinds.ts'
-import { contactOf, statusOf } from './server-state.ts'
+import { serverSaid } from '#contract/findings/said.ts'
+import { contactOf, statusOf as shownOf } from './server-state.ts'
 
 const talos: ListedServer['talos'] = {
   version: 'v1.13.0',
@@ -21,6 +22,9 @@ const server = {
   operation_id: null,
   kubernetes: null,
 }
+
+/** The state as the API says it. */
+const statusOf = (s: Parameters<typeof serverSaid>[0]) => shownOf({ ...s, said: serverSaid(s) })
 
 describe('the shown state of a server', () => {
   const now = Date.parse('2026-11-20T13:00:00Z')

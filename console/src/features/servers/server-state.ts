@@ -1,22 +1,22 @@
 /** Texts of a server's status, contact and identity. */
-import { serverSaid, serverWords } from '#contract/findings/said.ts'
 import { contactStateOf } from '#contract/servers/contact-state.ts'
 import type { Eligibility, ListedServer } from '#contract/servers/servers.ts'
 import { marked, type Marked } from '../../ui/feedback/finding-tones.ts'
 import type { Tone } from '../../ui/feedback/tone.ts'
+import { capital } from '../../lib/text.ts'
 import { serverNow } from '../../lib/time/server-time.ts'
 
 const tones: Readonly<Record<string, Tone>> = {
-  [serverWords.deleted]: 'off',
-  [serverWords.maintenance]: 'idle',
-  [serverWords.trial]: 'idle',
-  [serverWords.not_booted]: 'idle',
+  Deleted: 'off',
+  Maintenance: 'idle',
+  'Change on trial': 'idle',
+  'Not booted yet': 'off',
 }
 
 /** What is said of a server, with the shape that stands before its word. */
-export function statusOf(s: Parameters<typeof serverSaid>[0]): Marked {
-  const said = serverSaid(s)
-  return marked(said, tones[said.word])
+export function statusOf({ said, status }: Pick<ListedServer, 'said' | 'status'>): Marked {
+  const shown = said ?? { word: capital(status), severity: null, sentence: null }
+  return marked(shown, tones[shown.word])
 }
 
 /** Content of the column "Last Talos connection". */

@@ -136,8 +136,8 @@ function Backups({ search, setSearch }: PageProps) {
         <RestorePanel />
       </div>
       <div>
-        <ListToolbar state={state} placeholder="Store or file" options={{}} inline={['status']}>
-          {!state.isEmpty && <ActionButton {...take} icon={undefined} kind="primary" />}
+        <ListToolbar state={state} placeholder="Store or file" options={{}}>
+          {!state.isEmpty && <ActionButton {...take} kind="primary" />}
         </ListToolbar>
         <DataTable
           {...state.table}

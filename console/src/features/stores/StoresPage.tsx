@@ -90,8 +90,8 @@ function Stores({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name or place" options={{}} inline={['kind']}>
-        <ActionButton {...add} icon={undefined} kind="primary" />
+      <ListToolbar state={state} placeholder="Name or place" options={{}}>
+        <ActionButton {...add} kind="primary" />
       </ListToolbar>
       <DataTable
         {...state.table}

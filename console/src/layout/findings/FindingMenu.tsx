@@ -3,11 +3,14 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../ui/inputs/Button.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { findingActions } from './finding-actions.ts'
-import { remedyActions } from './remedies.ts'
+import { remediesFrom } from './remedies.ts'
 
-/** What mends a finding: the first remedy as a button, and a menu with all else. */
-export function FindingMenu({ finding }: { finding: Finding }) {
-  const [first, ...more] = remedyActions(finding)
+/**
+ * What mends a finding: the first remedy as a button, and a menu with all else. `here`: the page on
+ * which it stands.
+ */
+export function FindingMenu({ finding, here = '' }: { finding: Finding; here?: string }) {
+  const [first, ...more] = remediesFrom(here, finding)
   const label = `Actions on ${finding.object.name}`
   return (
     <>

@@ -8,8 +8,14 @@ import { allowed } from '../../api/session.ts'
 import type { Action } from '../../ui/actions.ts'
 import { quarantineServer } from '../modals.ts'
 
+/** What remedies are made from: a finding, or the worst part of an incident. */
+export type Mended = Pick<
+  Finding,
+  'object' | 'cluster' | 'datacenter' | 'reason' | 'remedies' | 'ended_at'
+>
+
 interface Of {
-  readonly finding: Finding
+  readonly finding: Mended
   /** Id of the object. */
   readonly id: string
   /** Id of its cluster. */
@@ -78,27 +84,37 @@ const pages: Readonly<Record<Exclude<RemedyAction, Act>, (of: Of) => string>> = 
   timeline: ({ cluster }) => paths.cluster(cluster, 'timeline'),
 }
 
+/** Remedies that only show more; they come after those that mend. */
+const looks: ReadonlySet<RemedyAction> = new Set(['health', 'server', 'servers', 'timeline'])
+
+/** The remedies that don't lead to the page on which they would stand. */
+export const remediesFrom = (page: string, finding: Mended): Action[] =>
+  remedyActions(finding).filter(({ to }) => to === undefined || to.split('?')[0] !== page)
+
 /** A finding that has ended needs nothing. */
-export const remedyActions = (finding: Finding): Action[] =>
+export const remedyActions = (finding: Mended): Action[] =>
   finding.ended_at !== null
     ? []
-    : finding.remedies.map(({ title, action }) => {
-        const of = {
-          finding,
-          id: finding.object.id,
-          cluster: finding.cluster?.id ?? finding.object.id,
-        }
-        return {
-          label: title,
-          ...(isAct(action) ? acts[action](of) : { to: pages[action](of) }),
-        }
-      })
+    : finding.remedies
+        .toSorted((a, b) => Number(looks.has(a.action)) - Number(looks.has(b.action)))
+        .map(({ title, action }) => {
+          const of = {
+            finding,
+            id: finding.object.id,
+            cluster: finding.cluster?.id ?? finding.object.id,
+          }
+          return {
+            label: title,
+            ...(isAct(action) ? acts[action](of) : { to: pages[action](of) }),
+          }
+        })
 
-const pagesOf: Readonly<Record<FindingObject, (finding: Finding) => string>> = {
+const pagesOf: Readonly<Record<FindingObject, (finding: Pick<Finding, 'object'>) => string>> = {
   server: ({ object }) => paths.server(object.id),
   cluster: ({ object }) => paths.cluster(object.id),
   datacenter: ({ object }) => paths.servers({ datacenter: object.name, reachable: 'false' }),
   channel: () => paths.channels(),
   installation: () => paths.backups(),
 }
-export const pageOfFinding = (finding: Finding): string => pagesOf[finding.object.kind](finding)
+export const pageOfFinding = (finding: Pick<Finding, 'object'>): string =>
+  pagesOf[finding.object.kind](finding)

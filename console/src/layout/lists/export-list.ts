@@ -2,12 +2,11 @@ import { clusterExport, serverExport } from '#contract/csv/list-exports.ts'
 import { type AnyList, tableOf } from '#contract/list.ts'
 import type { Operation } from '#contract/operation.ts'
 import { download } from '../../api/client.ts'
-import { narrowingOf, takenOrder } from '../../lib/list-search.ts'
+import { type ListSearch, narrowingOf, takenOrder } from '../../lib/list-search.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import type { Column } from '../../ui/table/DataTable.tsx'
 import { isShown } from '../../ui/table/TableHead.tsx'
-import type { ListState } from './use-list.tsx'
 
 const exports: Readonly<Record<string, Operation>> = {
   servers: serverExport,
@@ -15,7 +14,10 @@ const exports: Readonly<Record<string, Operation>> = {
 }
 
 /** What is shown of a list. */
-export interface Exported extends Pick<ListState<AnyList>, 'list' | 'search' | 'shown'> {
+export interface Exported {
+  readonly list: AnyList
+  readonly search: ListSearch
+  readonly shown: readonly string[] | undefined
   readonly columns: readonly Pick<Column<never>, 'id' | 'fixed' | 'hidden'>[]
 }
 

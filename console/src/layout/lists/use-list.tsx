@@ -3,7 +3,6 @@ import { type ComponentProps, type ReactNode, Suspense } from 'react'
 import {
   type AnyList,
   choicesOf,
-  type FilterKey,
   type FreeFilter,
   filtersOf as declaredFilters,
   type ItemOf,
@@ -15,15 +14,13 @@ import { useTablePreferences } from '../../api/preferences.ts'
 import { isNarrowed, type ListSearch, pageSizesOf, widened } from '../../lib/list-search.ts'
 import type { SetSearch } from '../../lib/router.ts'
 import { sentence } from '../../lib/text.ts'
-import { useMedia } from '../../lib/use-media.ts'
 import { Stale } from '../../ui/feedback/States.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
 import type { Column } from '../../ui/table/DataTable.tsx'
-import { ColumnsMenu, SortMenu } from '../../ui/table/TableHead.tsx'
-import { Filters, type OneFilter } from '../../ui/table/Filters.tsx'
+import { ActiveFilters, Filters, type OneFilter } from '../../ui/table/Filters.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { later } from '../../ui/part.tsx'
-import { SavedViews } from './SavedViews.tsx'
+import { View } from './View.tsx'
 
 export type SetListSearch = SetSearch<ListSearch>
 
@@ -101,12 +98,11 @@ type Options = OneFilter['options']
 
 /**
  * The filters of a list. A filter without choices offers `options[key]` or, if that is missing,
- * only the value in the URL. Filters that aren't `inline` are behind a button.
+ * only the value in the URL.
  */
 function filtersOf(
   { list, search, set }: Pick<ListState<AnyList>, 'list' | 'search' | 'set'>,
   options: Readonly<Record<string, Options>>,
-  inline: readonly string[],
 ): OneFilter[] {
   return declaredFilters(list).flatMap(([key, filter]) => {
     const value = search[key] ?? ''
@@ -123,7 +119,6 @@ function filtersOf(
       range: filter.range,
       form: filter.syntax && ((onValue) => <Selector of={list.nouns[0]} {...{ value, onValue }} />),
       onValue: (next) => set({ [key]: next }),
-      tucked: !inline.includes(key),
     }
   })
 }
@@ -133,30 +128,28 @@ interface ListToolbarProps<L extends AnyList> {
   placeholder: string
   /** The values offered by each filter that has no choices of its own. */
   options: Readonly<Record<FreeFilter<L>, Options>>
-  inline?: readonly FilterKey<L>[]
-  /** Called when the user opens the filters behind a button. */
+  /** Called when the user opens the filters. */
   onFilters?: () => void
-  /** Where saved views are offered: on wide screens, on all screens, or nowhere. */
-  views?: 'wide' | 'all' | 'none'
+  /** Whether views of the list can be saved. */
+  saves?: boolean
   children: ReactNode
 }
 
 /**
- * The toolbar of a list: search, filters, order, columns, saved views, and the page's own buttons.
+ * The toolbar of a list: search, filters, how it is shown, and the page's own buttons, of which one
+ * is primary and at most one is quiet.
  */
 export function ListToolbar<L extends AnyList>({
   state,
   placeholder,
   options,
-  inline = [],
   onFilters,
-  views = 'wide',
+  saves = true,
   children,
 }: ListToolbarProps<L>) {
-  const { list, search, set, columns, sort, shown, setShown, isLoading } = state
-  const narrow = useMedia('below', 'sm')
+  const { list, search, set, isLoading } = state
   const [, many]: AnyList['nouns'] = list.nouns
-  const saved = <SavedViews state={state} />
+  const filters = filtersOf(state, options)
   const { view } = search
   return (
     <div className="toolbar">
@@ -167,17 +160,15 @@ export function ListToolbar<L extends AnyList>({
         value={search['q'] ?? ''}
         onValue={(q) => set({ q })}
       />
-      <Filters filters={filtersOf(state, options, inline)} onOpen={onFilters} />
-      {narrow && <SortMenu columns={columns} sort={sort} onSort={(next) => set({ sort: next })} />}
-      {narrow && views === 'all' && saved}
+      <Filters filters={filters} onOpen={onFilters} />
+      <View state={state} saves={saves} />
       <span className="row right">
-        {!narrow && views !== 'none' && saved}
-        {!narrow && <ColumnsMenu columns={columns} shown={shown} onShown={setShown} />}
         {/* An empty list has them elsewhere, and a click on one that moves would be lost. */}
         <span style={{ display: 'contents', ...(isLoading && { visibility: 'hidden' }) }}>
           {children}
         </span>
       </span>
+      <ActiveFilters filters={filters} />
     </div>
   )
 }

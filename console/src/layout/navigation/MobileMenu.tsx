@@ -23,7 +23,7 @@ export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)
   const pathname = useStore(place, (at) => at.pathname)
-  const entries = useMenu()
+  const entries = useMenu().filter((entry) => !entry.footer)
   const inside = entries.find((entry) => entry.label === section && entry.submenu !== undefined)
   const [at, setAt] = useState(pathname)
   if (at !== pathname) {

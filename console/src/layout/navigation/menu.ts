@@ -56,6 +56,22 @@ export const menu: readonly MenuEntry[] = [
   ...(hasMarketplace ? [marketplace] : []),
 ]
 
+/**
+ * What is told about everything, above Log out. Phones have these pages in the profile menu: the
+ * drawer lists the specified entries.
+ */
+export const footer: readonly MenuEntry[] = [
+  {
+    label: 'Incidents',
+    icon: 'alert',
+    path: paths.incidents(),
+    also: [paths.findings()],
+    footer: true,
+  },
+  { label: 'History', icon: 'clock', path: paths.history(), footer: true },
+  { label: 'Alerts', icon: 'bell', path: paths.channels(), also: ['/alerts'], footer: true },
+]
+
 /** The entries that a user with `scopes` sees. */
 export const visible = (entries: readonly MenuEntry[], scopes: readonly string[]): MenuEntry[] =>
   entries

@@ -4,7 +4,7 @@ import { query } from '../../api/query.ts'
 import { heldScopes } from '../../api/session.ts'
 import { place } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
-import { isAt, menu, visible } from './menu.ts'
+import { footer, isAt, menu, visible } from './menu.ts'
 
 /**
  * The menu entries that this user may see, each with its number and whether it is the current one.
@@ -17,7 +17,7 @@ export function useMenu() {
     clusters: data?.clusters.total,
     servers: data?.servers.total,
   }
-  return visible(menu, heldScopes() ?? []).map((entry) => ({
+  return visible([...menu, ...footer], heldScopes() ?? []).map((entry) => ({
     ...entry,
     current: isAt(entry, pathname),
     n: entry.count && counts[entry.count],

@@ -53,6 +53,7 @@ export function Button({
       {...rest}
       type={type}
       className={look({ kind, size }, className)}
+      data-primary={kind === 'primary' || undefined}
       aria-disabled={reason !== null || undefined}
       aria-busy={busy || undefined}
       onClick={(event) => (busy || reason !== null ? event.preventDefault() : onClick?.(event))}
@@ -82,7 +83,11 @@ export function ButtonLink({
   ...rest
 }: ButtonLinkProps) {
   return (
-    <a {...rest} className={look({ kind, size }, className)}>
+    <a
+      {...rest}
+      className={look({ kind, size }, className)}
+      data-primary={kind === 'primary' || undefined}
+    >
       {icon && <Icon name={icon} />}
       {children}
       {iconAfter && <Icon name={iconAfter} className={css['after']} />}

@@ -49,24 +49,3 @@ export function Meter({ value, of, scale = of, label, tone = 'accent', text }: M
     </span>
   )
 }
-
-export interface Segment {
-  label: string
-  value: number
-  tone: 'ok' | 'info' | 'accent' | 'warn' | 'danger' | 'idle'
-}
-
-/** A stacked bar: servers by status, a datacenter's compute units. */
-export function CapacityBar({ label, segments }: { label: string; segments: readonly Segment[] }) {
-  const spoken = `${label}: ${segments.map((s) => `${s.label} ${s.value}`).join(', ')}`
-  return (
-    <span className={css['bar']} role="img" aria-label={spoken} title={spoken}>
-      {segments.map(
-        (s) =>
-          s.value > 0 && (
-            <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value }} />
-          ),
-      )}
-    </span>
-  )
-}

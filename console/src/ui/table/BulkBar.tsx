@@ -47,17 +47,16 @@ function useSelectMatching({ selection, matching, onSelectMatching }: BulkBarPro
   return { isReading, select }
 }
 
-/** Number of actions for which a tablet has room. */
-const fewActions = 4
+/** Number of actions that are buttons; the others are in a menu. */
+const mostButtons = 3
 
 /** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
 export default function BulkBar(props: BulkBarProps) {
   const { selection, actions, note, matching, onSelectMatching } = props
   const { isReading, select } = useSelectMatching(props)
-  // A screen that is too narrow for all actions shows the first one; the others are in a menu.
+  // A phone has room for one button.
   const isSmall = useMedia('below', 'sm')
-  const isMedium = useMedia('below', 'md')
-  const narrow = isSmall || (isMedium && actions.length > fewActions)
+  const buttons = isSmall ? 1 : mostButtons
   return (
     <div className={css['bar']} role="region" aria-label="Selection">
       <b aria-live="polite">{count(selection.size)} selected</b>
@@ -73,7 +72,7 @@ export default function BulkBar(props: BulkBarProps) {
         </button>
       )}
       <span className={css['rule']} />
-      {(narrow ? actions.slice(0, 1) : actions).map((action, i) => {
+      {actions.slice(0, buttons).map((action, i) => {
         const kind = action.danger ? 'danger' : i === 0 ? 'primary' : 'plain'
         return action.to !== undefined && action.can?.ok !== false ? (
           <ButtonLink key={action.label} kind={kind} size="small" href={action.to}>
@@ -91,11 +90,15 @@ export default function BulkBar(props: BulkBarProps) {
           </Button>
         )
       })}
-      {narrow && actions.length > 1 && (
+      {actions.length > buttons && (
         <Menu
           label="More for the selection"
-          items={actions.slice(1)}
-          trigger={<IconButton icon="more" label="More for the selection" />}
+          items={actions.slice(buttons)}
+          trigger={
+            <Button size="small" iconAfter="chevron-down" aria-label="More for the selection">
+              More
+            </Button>
+          }
         />
       )}
       <span className={css['rule']} />

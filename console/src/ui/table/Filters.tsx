@@ -1,7 +1,6 @@
 import { type ComponentProps, type ReactNode, Suspense } from 'react'
 import type { RangeFilter } from '#contract/list.ts'
 import { later } from '../part.tsx'
-import { useMedia } from '../../lib/use-media.ts'
 import { Button } from '../inputs/Button.tsx'
 import { Field } from '../inputs/Field.tsx'
 import { Select } from '../inputs/Choices.tsx'
@@ -28,14 +27,11 @@ export interface OneFilter {
   range?: RangeFilter | undefined
   /** The form in which the value is written, instead of a choice. */
   form?: ((onValue: (value: string) => void) => ReactNode) | undefined
-  /** The filter is hidden behind a button until a value is picked. */
-  tucked?: boolean
 }
 
-/**
- * The filters of a list: side by side or, on narrow screens, behind one button that counts the
- * active ones. `onOpen` is called when the user opens the filters behind a button.
- */
+const isOn = ({ value }: OneFilter): boolean => value !== ''
+
+/** The button of a list's filters, with the number of active ones. `onOpen`: the user opens it. */
 export function Filters({
   filters,
   onOpen,
@@ -43,31 +39,33 @@ export function Filters({
   filters: readonly OneFilter[]
   onOpen?: (() => void) | undefined
 }) {
-  const compact = useMedia('below', 'md')
-  const trigger = (
-    <Button icon="filter">
-      Filters <b className="num">{filters.filter((f) => f.value !== '').length}</b>
-    </Button>
-  )
-  if (compact)
-    return filters.length > 0 && <Behind label="Filters" {...{ trigger, filters, onOpen }} />
-  const tucked = filters.filter((f) => f.tucked && f.value === '')
+  if (filters.length === 0) return null
+  const active = filters.filter(isOn).length
   return (
-    <>
-      {filters.map((f) => !tucked.includes(f) && <Filter key={f.label} {...f} />)}
-      {tucked.length > 0 && (
-        <Behind
-          label="More filters"
-          trigger={
-            <Button icon="filter" aria-label="More filters">
-              Filters
-            </Button>
-          }
-          filters={tucked}
-          onOpen={onOpen}
-        />
-      )}
-    </>
+    <Behind
+      label="Filters"
+      trigger={
+        <Button icon="filter" aria-label={active === 0 ? 'Filters' : `Filters, ${active} active`}>
+          <span className="hide-sm">Filters</span>
+          {active > 0 && <b className="num">{active}</b>}
+        </Button>
+      }
+      {...{ filters, onOpen }}
+    />
+  )
+}
+
+/** The active filters, each with a button that removes it, in a row that is there only then. */
+export function ActiveFilters({ filters }: { filters: readonly OneFilter[] }) {
+  const active = filters.filter(isOn)
+  return (
+    active.length > 0 && (
+      <span className={css['active']} role="group" aria-label="Active filters">
+        {active.map((f) => (
+          <Filter key={f.label} {...f} />
+        ))}
+      </span>
+    )
   )
 }
 
@@ -103,23 +101,18 @@ const formOf = ({ label, value, range, form }: OneFilter): OneFilter['form'] =>
     ? (onValue) => <Range label={label} unit={range.unit} value={value} onValue={onValue} />
     : form
 
-/**
- * A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and
- * has a clear button.
- */
+/** An active filter: "Status: Ready". A click changes it, and the cross removes it. */
 function Filter(filter: OneFilter) {
   const { label, value, options, range, onValue } = filter
   const form = formOf(filter)
-  const on = value !== ''
   const shown = range ? range.shown(value) : (options.find((o) => o.value === value)?.text ?? value)
   const trigger = (
     <button type="button" className={css['button']}>
-      {label}: <b>{shown || 'Any'}</b>
-      {!on && <Icon name="chevron-down" />}
+      {label}: <b>{shown}</b>
     </button>
   )
   return (
-    <span className={cx(css['filter'], on && css['on'])}>
+    <span className={cx(css['filter'], css['on'])}>
       {form ? (
         <Popover label={label} width="18rem" trigger={trigger}>
           {(close) =>
@@ -135,7 +128,7 @@ function Filter(filter: OneFilter) {
           align="start"
           trigger={trigger}
           items={[
-            { label: 'Any', checked: !on, run: () => onValue('') },
+            { label: 'Any', checked: false, run: () => onValue('') },
             'rule',
             ...options.map((o) => ({
               label: o.text,
@@ -146,16 +139,14 @@ function Filter(filter: OneFilter) {
           ]}
         />
       )}
-      {on && (
-        <button
-          type="button"
-          className={css['off']}
-          aria-label={`Remove filter ${label}`}
-          onClick={() => onValue('')}
-        >
-          <Icon name="close" size={12} />
-        </button>
-      )}
+      <button
+        type="button"
+        className={css['off']}
+        aria-label={`Remove filter ${label}`}
+        onClick={() => onValue('')}
+      >
+        <Icon name="close" size={12} />
+      </button>
     </span>
   )
 }

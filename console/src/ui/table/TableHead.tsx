@@ -1,9 +1,7 @@
-import { Button } from '../inputs/Button.tsx'
 import { cx } from '../cx.ts'
 import type { Column } from './DataTable.tsx'
 import css from './DataTable.module.css'
 import { Icon } from '../pictures/Icon.tsx'
-import { Menu } from '../overlay/Menu.tsx'
 import { as } from './roles.ts'
 import { Tooltip } from '../overlay/Tooltip.tsx'
 
@@ -54,71 +52,5 @@ export function Head<Row>({ column, help, sort, onSort }: HeadProps<Row>) {
         )}
       </span>
     </th>
-  )
-}
-
-interface ColumnsMenuProps<Row> {
-  columns: readonly Column<Row>[]
-  shown: readonly string[] | undefined
-  onShown: (ids: string[] | undefined) => void
-}
-
-/** Menu of the shown columns. The caller stores the choice. */
-export function ColumnsMenu<Row>({ columns: all, shown, onShown }: ColumnsMenuProps<Row>) {
-  const ids = all.filter((c) => isShown(c, shown)).map((c) => c.id)
-  return (
-    <Menu
-      label="Columns"
-      trigger={<Button>Columns</Button>}
-      items={[
-        ...all
-          .filter((c) => !c.fixed)
-          .map((c) => ({
-            label: c.head,
-            checked: ids.includes(c.id),
-            stay: true,
-            run: () =>
-              onShown(
-                ids.includes(c.id)
-                  ? ids.filter((id) => id !== c.id)
-                  : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id)),
-              ),
-          })),
-        'rule',
-        { label: 'Reset columns', run: () => onShown(undefined) },
-      ]}
-    />
-  )
-}
-
-/** Sort menu for narrow screens, which have no header to click. */
-export function SortMenu<Row>({
-  columns: all,
-  sort,
-  onSort,
-}: {
-  columns: readonly Column<Row>[]
-  sort: string | undefined
-  onSort: (sort: string) => void
-}) {
-  const id = sort?.replace(/^-/, '')
-  const current = all.find((c) => c.id === id)
-  return (
-    <Menu
-      label="Sort by"
-      align="start"
-      trigger={
-        <Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>
-          {current?.head ?? 'Sort'}
-        </Button>
-      }
-      items={all
-        .filter((c) => c.sortable)
-        .map((c) => ({
-          label: c.head,
-          checked: c.id === id,
-          run: () => onSort(c.id === sort ? `-${c.id}` : c.id),
-        }))}
-    />
   )
 }

@@ -74,16 +74,21 @@ const Pairs = ({ rows, className }: FactsProps) => (
   </dl>
 )
 
-/** The header of an object's page: its name with a copy button, its status and its actions. */
+/**
+ * The header of an object's page: its name with a copy button, its word, its actions, and below them
+ * the one sentence that says how it is.
+ */
 export function PageHeader({
   name,
   status,
   actions,
+  sentence,
   children,
 }: {
   name: string
   status?: ReactNode
   actions?: ReactNode
+  sentence?: ReactNode
   children?: ReactNode
 }) {
   const { copied, copy } = useCopy()
@@ -101,8 +106,13 @@ export function PageHeader({
           />
         </div>
         {status !== undefined && <div className={css['status']}>{status}</div>}
-        {actions !== undefined && <div className={css['page-actions']}>{actions}</div>}
+        {actions !== undefined && (
+          <div className={css['page-actions']} data-acts="">
+            {actions}
+          </div>
+        )}
       </div>
+      {sentence !== undefined && sentence !== null && <p className={css['why']}>{sentence}</p>}
       {children}
     </header>
   )

@@ -21,6 +21,9 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
     unreachable: 0,
     away: 0,
     unconfirmed: 0,
+    in_clusters: 0,
+    quarantined: 0,
+    free: 0,
   }
   const said: Said[] = []
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
@@ -32,6 +35,7 @@ export function summarize(all: Iterable<Entry>, now: number): ServersSummary {
     const contact = contactStateOf({ operation_id: row.operation_id, talos: contactOf(row) }, now)
     if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
     if (isDoubted(row)) servers.unconfirmed++
+    servers[row.cluster_id !== null ? 'in_clusters' : row.quarantine ? 'quarantined' : 'free']++
 
     const sums = byDatacenter.get(row.datacenter_id) ?? {
       datacenter_id: row.datacenter_id,

@@ -208,7 +208,7 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
             None
           </StatusDot>
         ) : (
-          <a href={paths.server(s.id)}>{patches.map((p) => p.name).join(', ')}</a>
+          <a href={paths.server(s.id, 'patches')}>{patches.map((p) => p.name).join(', ')}</a>
         )}
       </span>
     </div>

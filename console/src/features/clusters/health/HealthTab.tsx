@@ -11,7 +11,6 @@ import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { healthOf } from '../cluster-queries.ts'
 import css from './Health.module.css'
 import { CertificatesTable } from './CertificatesTable.tsx'
-import HealthLines from './HealthLines.tsx'
 
 const unknown = <span className="t3">Unknown</span>
 const bytes = (size: number | null): ReactNode => (size === null ? unknown : memory(size))
@@ -161,7 +160,6 @@ export default function HealthTab({ cluster }: { cluster: Cluster }) {
   const shared = { error, onRetry: () => void refetch(), grows: true } as const
   return (
     <div className={css['health']}>
-      <HealthLines cluster={cluster} />
       <section className="stack stack2">
         <h2 className="h2">Members of etcd</h2>
         <DataTable

@@ -15,7 +15,7 @@ import { navigate } from '../../../lib/router.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
-import { onceOpened, part } from '../../../ui/part.tsx'
+import { part } from '../../../ui/part.tsx'
 import { DataTable, nameWidth } from '../../../ui/table/DataTable.tsx'
 import { listColumns } from '../../../ui/table/list-columns.tsx'
 import { Site } from '../../../ui/pictures/Flag.tsx'
@@ -30,9 +30,6 @@ import { ClusterState } from './ClusterState.tsx'
 
 const loadGroups = () => import('../../../layout/groups/groups.tsx')
 const GroupedClusters = part(async () => ({ default: (await loadGroups()).GroupedClusters }))
-const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).ClusterGroupMenu }), {
-  centred: false,
-})
 const LabelChips = part(() => import('../../../layout/labels/LabelChips.tsx'))
 
 const clusterColumns = listColumns(clusterList.list, {
@@ -91,6 +88,12 @@ const clusterColumns = listColumns(clusterList.list, {
       ),
   },
 })
+
+/** What clusters are made of, beside the list. */
+const more: readonly Action[] = [
+  { label: 'Templates', icon: 'copy', to: paths.templates() },
+  { label: 'Shared patches', icon: 'edit', to: paths.sharedPatches() },
+]
 
 const idOf = (c: Cluster) => c.id
 const nameOf = (c: Cluster) => c.name
@@ -215,27 +218,19 @@ export function ClustersPage({
         placeholder="Name, datacenter, version or status"
         options={options}
         onFilters={() => setFiltering(true)}
-        views="all"
       >
         <Menu
-          label="Group by"
-          trigger={<Button>Group</Button>}
-          render={(of) => (
-            <GroupMenu
-              {...of}
-              by={group}
-              onBy={(by) => setSearch({ group: by, open: undefined, page: undefined })}
-            />
-          )}
-        />
-        <ActionButton label="Templates" to={paths.templates()} />
-        <ActionButton label="Shared patches" to={paths.sharedPatches()} />
-        <Menu
           label="Actions"
-          trigger={<Button iconAfter="chevron-down">Actions</Button>}
-          items={menu}
+          trigger={
+            <Button icon="more" aria-label="Actions">
+              <span className="hide-sm">Actions</span>
+            </Button>
+          }
+          items={[...menu, 'rule', ...more]}
         />
-        {!state.isEmpty && createButton}
+        {!state.isEmpty && (
+          <ActionButton {...create} kind={chosen.length > 0 ? 'plain' : 'primary'} />
+        )}
       </ListToolbar>
       {group ? (
         <Suspense fallback={null}>

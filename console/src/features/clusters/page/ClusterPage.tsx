@@ -7,12 +7,12 @@ import { yes } from '#contract/rule.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
-import { ClusterFindings } from '../../../layout/findings/ObjectFindings.tsx'
+import { ClusterFindings, isInHead, Remedies } from '../../../layout/findings/ObjectFindings.tsx'
 import { labelledOf } from '../../../layout/labels/labelled.ts'
 import { ObjectLabels } from '../../../layout/labels/ObjectLabels.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
-import { sentence, versionShown } from '../../../lib/text.ts'
+import { versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
@@ -24,13 +24,14 @@ import { Site } from '../../../ui/pictures/Flag.tsx'
 import { EventTable } from '../../../ui/table/EventTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
+import { Fold } from '../../../ui/text/Fold.tsx'
 import { Facts, KeyValue, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { changeActions } from '../change/change-actions.ts'
 import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
 import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
-import { endpointShown, isUnderWay } from '../cluster-state.ts'
+import { clusterState, endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
 import { KeptBinding, KeptKey } from './Kept.tsx'
 import css from './ClusterPage.module.css'
@@ -47,21 +48,26 @@ const HealthTab = part(() => import('../health/HealthTab.tsx'))
 const HeldByFiles = part(() => import('./HeldByFiles.tsx'))
 const ClusterUsage = part(() => import('./ClusterUsage.tsx'))
 
-const clusterTabs = [
-  'overview',
-  'health',
-  'servers',
-  'pods',
-  'usage',
-  'timeline',
-  'history',
-  'snapshots',
-  'addresses',
-  'keys',
-  'events',
-  'settings',
-] as const
-export type ClusterTab = (typeof clusterTabs)[number]
+/** The tabs, and their texts. */
+const clusterTabs = {
+  overview: 'Overview',
+  servers: 'Servers',
+  timeline: 'Changes',
+  addresses: 'Addresses',
+  history: 'History',
+  settings: 'Settings',
+} as const
+type ClusterTab = keyof typeof clusterTabs
+/** Parts of a tab that were tabs before. Their URLs lead to the part. */
+const partsOfTabs: Readonly<Record<string, ClusterTab>> = {
+  health: 'overview',
+  usage: 'overview',
+  pods: 'servers',
+  events: 'history',
+  snapshots: 'settings',
+  keys: 'settings',
+}
+const isTab = (text: string): text is ClusterTab => Object.hasOwn(clusterTabs, text)
 
 interface ClusterPageProps {
   id: string
@@ -88,26 +94,33 @@ export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   return (
     <>
       {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
-      <Shown key={id} cluster={cluster} tab={clusterTabs.find((t) => t === tab)} {...rest} />
+      <Shown key={id} cluster={cluster} tab={tab} {...rest} />
     </>
   )
 }
 
 type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & {
   cluster: Cluster
-  tab: ClusterTab | undefined
+  tab: string | undefined
 }
 
 function Shown({ cluster, tab: chosen, operation, addresses, pods, history, above }: ShownProps) {
   // The tab on which the page was opened stays when the operation ends.
   const [opened] = useState<ClusterTab>(isUnderWay(cluster) ? 'timeline' : 'overview')
-  const tab = chosen ?? opened
+  const part = chosen !== undefined && Object.hasOwn(partsOfTabs, chosen) ? chosen : undefined
+  const tab =
+    part === undefined
+      ? chosen !== undefined && isTab(chosen)
+        ? chosen
+        : opened
+      : partsOfTabs[part]!
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   const changes = useMemo(() => changeActions(cluster), [cluster])
   useCommands(
     `Act on ${cluster.name}`,
     useMemo(() => [...actions, ...changes], [actions, changes]),
   )
+  const inHead = isInHead(cluster)
   const counts: Partial<Record<ClusterTab, number>> = {
     servers: cluster.servers.length,
     addresses: cluster.subnets.length,
@@ -117,17 +130,21 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       <PageHeader
         name={cluster.name}
         status={<ClusterStatus cluster={cluster} />}
+        sentence={
+          cluster.said?.severity === 'attention' ? cluster.reason : clusterState(cluster).why
+        }
         actions={
           <>
+            {inHead && <Remedies of={cluster} here={paths.cluster(cluster.id)} />}
             <Menu
               label={`Change ${cluster.name}`}
               items={changes}
               trigger={<Button icon="edit">Change</Button>}
             />
-            <ActionButton {...kubeconfigAction(cluster)} />
+            {!inHead && <ActionButton {...kubeconfigAction(cluster)} />}
             <Menu
               label={`Actions for ${cluster.name}`}
-              items={actions.filter((a) => a.label !== 'Kubeconfig')}
+              items={inHead ? actions : actions.filter((a) => a.label !== 'Kubeconfig')}
               trigger={<IconButton icon="more" label="More actions" />}
             />
           </>
@@ -150,15 +167,13 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
                 <span className="t3">control plane + worker</span>
               </span>,
             ],
-            ['Kubernetes', versionShown(cluster.kubernetes_version)],
-            ['Talos', versionShown(cluster.talos_version)],
             ['API endpoint', endpointOf(cluster)],
-            ['Created', <Time key="c" at={cluster.created_at} />],
-            allowed({ scope: 'marketplace:read' }).ok && [
-              'Marketplace',
-              <a key="m" href={paths.ccs({ cluster: cluster.name })}>
-                Commitments
-              </a>,
+            [
+              'Versions',
+              <span key="v">
+                Kubernetes {versionShown(cluster.kubernetes_version)}{' '}
+                <span className="t3">Talos {versionShown(cluster.talos_version)}</span>
+              </span>,
             ],
           ]}
         />
@@ -174,43 +189,37 @@ function Shown({ cluster, tab: chosen, operation, addresses, pods, history, abov
       <Tabs
         label="Cluster"
         current={tab}
-        tabs={clusterTabs.map((t) => ({
-          id: t,
-          text: sentence(t),
-          count: counts[t],
-          href: paths.cluster(cluster.id, t),
+        tabs={Object.entries(clusterTabs).map(([id, text]) => ({
+          id,
+          text,
+          count: counts[id as ClusterTab],
+          href: paths.cluster(cluster.id, id),
         }))}
       />
       <div className={css['tab']}>
-        {tab === 'overview' && <Overview cluster={cluster} />}
-        {tab === 'health' && (
-          <Suspense fallback={<SkeletonRows rows={7} />}>
-            <HealthTab cluster={cluster} />
-          </Suspense>
-        )}
-        {tab === 'servers' && <ClusterServers cluster={cluster} />}
-        {tab === 'pods' && (
-          <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>
-        )}
-        {tab === 'usage' && (
-          <Suspense fallback={<SkeletonRows rows={8} />}>
-            <ClusterUsage id={cluster.id} />
-          </Suspense>
+        {tab === 'overview' && <Overview cluster={cluster} part={part} />}
+        {tab === 'servers' && (
+          <>
+            <ClusterServers cluster={cluster} />
+            <Fold title="Pods" isOpen={part === 'pods'}>
+              <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>
+            </Fold>
+          </>
         )}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
-        {tab === 'history' && history}
-        {tab === 'snapshots' && (
-          <Suspense fallback={<SkeletonRows rows={5} />}>
-            <ClusterSnapshots cluster={cluster} />
-          </Suspense>
+        {tab === 'history' && (
+          <>
+            {part !== 'events' && history}
+            <Fold title="Downloads, calls and other events" isOpen={part === 'events'}>
+              <Events id={cluster.id} />
+            </Fold>
+          </>
         )}
         {tab === 'addresses' && (
           <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>
         )}
-        {tab === 'keys' && <Keys cluster={cluster} />}
-        {tab === 'events' && <Events id={cluster.id} />}
         {tab === 'settings' && (
-          <Settings cluster={cluster} ending={actions.filter((a) => a.danger)} />
+          <Settings cluster={cluster} part={part} ending={actions.filter((a) => a.danger)} />
         )}
       </div>
     </>
@@ -222,49 +231,27 @@ const endpointOf = ({ endpoint }: Cluster) => (
   <Copyable value={endpoint} what="API endpoint" shown={endpointShown(endpoint)} />
 )
 
-function Overview({ cluster: c }: { cluster: Cluster }) {
+function Overview({ cluster: c, part }: { cluster: Cluster; part: string | undefined }) {
   return (
     <>
       <ClusterFindings cluster={c} />
       {!isUnderWay(c) && (
         <Suspense fallback={<SkeletonRows rows={7} />}>
-          <HealthLines cluster={c} more={<a href={paths.cluster(c.id, 'health')}>Details</a>} />
+          <HealthLines cluster={c} quiet={isInHead(c)} />
           <ScheduledChanges cluster={c} />
         </Suspense>
       )}
-      <div className={css['wide']}>
-        <ClusterServers cluster={c} brief />
-        <Panel title="Network">
-          <KeyValue
-            rows={[
-              ['Kubernetes API', endpointOf(c)],
-              [
-                'Endpoint',
-                c.virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name',
-              ],
-              ['VLAN', c.vlan_id],
-              ['Pod CIDR', mono(c.pod_cidr)],
-              ['Service CIDR', mono(c.service_cidr)],
-              [
-                'IP subnets',
-                c.subnets.length === 0 ? (
-                  <a href={paths.cluster(c.id, 'addresses')}>None yet</a>
-                ) : (
-                  c.subnets.map((s) => (
-                    <a
-                      key={s.id}
-                      className="mono row"
-                      href={paths.network({ q: s.name, open: s.id })}
-                    >
-                      {s.cidr}
-                    </a>
-                  ))
-                ),
-              ],
-            ]}
-          />
-        </Panel>
-      </div>
+      <ClusterServers cluster={c} brief />
+      <Fold title="etcd, control planes, nodes and certificates" isOpen={part === 'health'}>
+        <Suspense fallback={<SkeletonRows rows={7} />}>
+          <HealthTab cluster={c} />
+        </Suspense>
+      </Fold>
+      <Fold title="Usage over time" isOpen={part === 'usage'}>
+        <Suspense fallback={<SkeletonRows rows={8} />}>
+          <ClusterUsage id={c.id} />
+        </Suspense>
+      </Fold>
     </>
   )
 }
@@ -334,30 +321,58 @@ function Events({ id }: { id: string }) {
   )
 }
 
-/** The settings of the cluster. `ending`: the actions that delete the cluster. */
-const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) => (
-  <div className={css['cols']}>
-    <Panel title="Configuration">
-      <KeyValue
-        rows={[
-          ['Name', c.name],
-          ['Datacenter', c.datacenter.code],
-          ['Kubernetes', versionShown(c.kubernetes_version)],
-          ['Talos', versionShown(c.talos_version)],
-          ['API endpoint', endpointOf(c)],
-          [
-            'Endpoint type',
-            c.virtual_ip ? 'Virtual IP, shared by the control planes' : 'Fixed address or name',
-          ],
-          ['VLAN ID', c.vlan_id ?? 'None, untagged'],
-          ['Pod CIDR', mono(c.pod_cidr)],
-          ['Service CIDR', mono(c.service_cidr)],
-        ]}
-      />
-    </Panel>
-    <Suspense fallback={<SkeletonRows rows={2} />}>
-      <WindowPanel cluster={c} />
-    </Suspense>
+/**
+ * The settings of the cluster, with its snapshots and the access to it. `ending`: the actions that
+ * delete the cluster.
+ */
+const Settings = ({
+  cluster: c,
+  part,
+  ending,
+}: {
+  cluster: Cluster
+  part: string | undefined
+  ending: readonly Action[]
+}) => (
+  <>
+    <div className={css['cols']}>
+      <Panel title="Configuration">
+        <KeyValue
+          rows={[
+            ['Name', c.name],
+            ['Created', <Time key="c" at={c.created_at} />],
+            ['Datacenter', c.datacenter.code],
+            ['Kubernetes', versionShown(c.kubernetes_version)],
+            ['Talos', versionShown(c.talos_version)],
+            ['API endpoint', endpointOf(c)],
+            [
+              'Endpoint type',
+              c.virtual_ip ? 'Virtual IP, shared by the control planes' : 'Fixed address or name',
+            ],
+            ['VLAN ID', c.vlan_id ?? 'None, untagged'],
+            ['Pod CIDR', mono(c.pod_cidr)],
+            ['Service CIDR', mono(c.service_cidr)],
+            allowed({ scope: 'marketplace:read' }).ok && [
+              'Marketplace',
+              <a key="m" href={paths.ccs({ cluster: c.name })}>
+                Commitments
+              </a>,
+            ],
+          ]}
+        />
+      </Panel>
+      <Suspense fallback={<SkeletonRows rows={2} />}>
+        <WindowPanel cluster={c} />
+      </Suspense>
+    </div>
+    <Fold title="Snapshots" isOpen={part !== 'keys'}>
+      <Suspense fallback={<SkeletonRows rows={5} />}>
+        <ClusterSnapshots cluster={c} />
+      </Suspense>
+    </Fold>
+    <Fold title="Keys" isOpen>
+      <Keys cluster={c} />
+    </Fold>
     <Panel title="Delete the cluster">
       <div className="stack stack3">
         <p className="fs13 t2">
@@ -373,5 +388,5 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
         </div>
       </div>
     </Panel>
-  </div>
+  </>
 )

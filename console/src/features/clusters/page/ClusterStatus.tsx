@@ -9,9 +9,7 @@ export function ClusterStatus({ cluster }: { cluster: Cluster }) {
   const servers = serversState(cluster)
   return (
     <>
-      <StatusDot tone={tone} whole why={cluster.reason}>
-        {word}
-      </StatusDot>
+      <StatusDot tone={tone}>{word}</StatusDot>
       {servers !== null && (
         <StatusDot tone={servers.tone} whole>
           <a href={paths.cluster(cluster.id, 'servers')}>

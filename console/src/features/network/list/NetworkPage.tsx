@@ -28,7 +28,6 @@ import { later } from '../../../ui/part.tsx'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { navigate } from '../../../lib/router.ts'
-import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
@@ -174,9 +173,6 @@ function Toolbar({
   state: ListState<typeof subnetList.list>
   actions: [Action, Action, Action, Action]
 }) {
-  const narrow = useMedia('below', 'sm')
-  const medium = useMedia('from', 'lg')
-  const wide = useMedia('from', 'xl')
   const { data: datacenters } = useQuery(everyDatacenter)
   const { data: clusters } = useQuery(everyCluster)
   const cluster = state.search['cluster']
@@ -197,32 +193,13 @@ function Toolbar({
     })),
   }
   return (
-    <ListToolbar
-      state={shown}
-      placeholder="Name, CIDR or address"
-      options={options}
-      inline={
-        wide
-          ? ['cluster', 'datacenter', 'status', 'type']
-          : medium
-            ? ['cluster', 'datacenter']
-            : ['datacenter']
-      }
-    >
+    <ListToolbar state={shown} placeholder="Name, CIDR or address" options={options}>
       <Menu
         label="More actions"
-        items={narrow ? [assign, bring, save] : [bring, save]}
+        items={[assign, bring, save]}
         trigger={<IconButton icon="more" label="More actions" />}
       />
-      {!narrow && <ActionButton {...assign} icon={undefined} />}
-      {!state.isEmpty && (
-        <ActionButton
-          {...add}
-          label={narrow ? 'Add' : add.label}
-          kind="primary"
-          aria-label={add.label}
-        />
-      )}
+      {!state.isEmpty && <ActionButton {...add} kind="primary" />}
     </ListToolbar>
   )
 }

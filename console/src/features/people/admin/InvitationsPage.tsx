@@ -89,7 +89,7 @@ function Invitations({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name or email" options={{}} views="none">
+      <ListToolbar state={state} placeholder="Name or email" options={{}} saves={false}>
         {!state.isEmpty && invite}
       </ListToolbar>
       <DataTable

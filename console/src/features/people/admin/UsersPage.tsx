@@ -88,12 +88,7 @@ function Users({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={page?.total} />
-      <ListToolbar
-        state={state}
-        placeholder="Name or email"
-        options={{}}
-        inline={['role', 'status', 'second_factor']}
-      >
+      <ListToolbar state={state} placeholder="Name or email" options={{}}>
         <ActionButton {...add} icon={undefined} />
         <ActionButton {...invite} kind="primary" />
       </ListToolbar>

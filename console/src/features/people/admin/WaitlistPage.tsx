@@ -91,13 +91,7 @@ function Waitlist({ search, setSearch }: PageProps) {
   return (
     <>
       <PageCount n={answer.data?.total} />
-      <ListToolbar
-        state={state}
-        placeholder="Name, company or email"
-        options={{}}
-        inline={['status']}
-        views="none"
-      >
+      <ListToolbar state={state} placeholder="Name, company or email" options={{}} saves={false}>
         {null}
       </ListToolbar>
       <DataTable

@@ -87,7 +87,7 @@ export function SessionsTable({ search, setSearch, whose, children }: SessionsTa
   return (
     <>
       <PageCount n={whose === undefined ? undefined : answer.data?.total} />
-      <ListToolbar state={state} placeholder="Address, program or user" options={{}} views="none">
+      <ListToolbar state={state} placeholder="Address, program or user" options={{}} saves={false}>
         {children}
       </ListToolbar>
       <DataTable

@@ -124,7 +124,7 @@ export function ApiTokensTable({
   return (
     <>
       <PageCount n={whose === undefined ? undefined : answer.data?.total} />
-      <ListToolbar state={state} placeholder="Name" options={{}} inline={['status']} views="none">
+      <ListToolbar state={state} placeholder="Name" options={{}} saves={false}>
         {whose === undefined && !state.isEmpty && create}
       </ListToolbar>
       <DataTable

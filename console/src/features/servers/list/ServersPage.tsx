@@ -20,9 +20,8 @@ import type { ListSearch } from '../../../lib/list-search.ts'
 import { paths } from '../../../lib/paths.ts'
 import { useMedia } from '../../../lib/use-media.ts'
 import type { Action } from '../../../ui/actions.ts'
-import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
-import { Menu } from '../../../ui/overlay/Menu.tsx'
+import { Menu, type MenuItem } from '../../../ui/overlay/Menu.tsx'
 import { DataTable } from '../../../ui/table/DataTable.tsx'
 import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Alert } from '../../../ui/feedback/Status.tsx'
@@ -31,7 +30,7 @@ import { bulkActions, serverActions } from '../server-actions.ts'
 import { everyRack } from './every-rack.ts'
 import { committedColumns, serverColumns } from './server-columns.tsx'
 import { serversQuery } from '../server-queries.ts'
-import { onceOpened, part } from '../../../ui/part.tsx'
+import { part } from '../../../ui/part.tsx'
 import css from './ServersPage.module.css'
 import { useArrivals } from './arrivals.ts'
 
@@ -48,9 +47,6 @@ const detailOf = (s: ListedServer) => <ServerDetails server={s} />
 const AddServers = part(() => import('../dialogs/AddServers.tsx'))
 const loadGroups = () => import('../../../layout/groups/groups.tsx')
 const GroupedServers = part(async () => ({ default: (await loadGroups()).GroupedServers }))
-const GroupMenu = onceOpened(async () => ({ default: (await loadGroups()).ServerGroupMenu }), {
-  centred: false,
-})
 const ToConfirm = part(() => import('./ToConfirm.tsx'))
 const FirstServer = part(() => import('./FirstServer.tsx'))
 
@@ -104,24 +100,7 @@ export function ServersPage({
   )
   const bulk = useMemo(() => bulkActions(selected, done), [selected, done])
   const commands = useMemo<Action[]>(
-    () =>
-      selected.length > 0
-        ? bulk
-        : [
-            {
-              label: 'Add servers',
-              icon: 'add',
-              can: allowed(serverAdd),
-              run: () => setSearch({ add: 'new' }),
-            },
-            {
-              label: 'Prepare image',
-              icon: 'disk',
-              can: allowed(serverAdd),
-              to: paths.prepareImage(),
-            },
-            { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
-          ],
+    () => (selected.length > 0 ? bulk : commandsToAdd(() => setSearch({ add: 'new' }))),
     [selected.length, bulk, setSearch],
   )
   useCommands(
@@ -162,7 +141,12 @@ export function ServersPage({
   return (
     <>
       <PageCount n={page?.total} />
-      <Toolbar state={state} setSearch={setSearch} add={allowed(serverAdd)} />
+      <Toolbar
+        state={state}
+        setSearch={setSearch}
+        add={allowed(serverAdd)}
+        isChosen={selected.length > 0}
+      />
       <div className={css['above']}>
         {/* Rendered even while empty: screen readers announce changes only of a live region that exists already. */}
         <div aria-live="polite">
@@ -204,9 +188,35 @@ export function ServersPage({
   )
 }
 
-/** Filters beside the search. Other filters are behind a button. */
-const inline = ['status', 'datacenter'] as const
-const inlineIfWide = ['status', 'nodeType', 'datacenter'] as const
+const commandsToAdd = (byAddress: () => void): Action[] => [
+  { label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: byAddress },
+  { label: 'Prepare image', icon: 'disk', can: allowed(serverAdd), to: paths.prepareImage() },
+  { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
+]
+
+/** The ways to add servers. The links need the same permission as the dialog. */
+const waysToAdd = (can: Verdict, byAddress: () => void): MenuItem[] => [
+  {
+    label: 'By address',
+    icon: 'search',
+    note: 'Servers that run Talos: addresses or a range',
+    can,
+    run: byAddress,
+  },
+  {
+    label: 'Prepare image',
+    icon: 'disk',
+    note: 'For a USB stick, a virtual medium or PXE',
+    can,
+    to: paths.prepareImage(),
+  },
+  {
+    label: 'Join tokens',
+    icon: 'key',
+    note: 'What lets servers join by themselves',
+    to: paths.joinTokens(),
+  },
+]
 
 interface ToolbarProps {
   state: ListState<typeof serverList.list>
@@ -216,6 +226,8 @@ interface ToolbarProps {
    * don't load the contract of images.
    */
   add: Verdict
+  /** Whether servers are selected: the primary button is then in the bar of the selection. */
+  isChosen: boolean
 }
 
 /**
@@ -229,10 +241,11 @@ const Toolbar = memo(
     was.shown === now.shown &&
     was.isEmpty === now.isEmpty &&
     before.setSearch === props.setSearch &&
-    before.add.ok === props.add.ok,
+    before.add.ok === props.add.ok &&
+    before.isChosen === props.isChosen,
 )
 
-function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
+function ServersToolbar({ state, setSearch, add, isChosen }: ToolbarProps) {
   const { data: datacenters } = useQuery(everyDatacenter)
   // The filter of clusters is behind a button until it is set.
   const [isFiltering, setFiltering] = useState(false)
@@ -245,7 +258,6 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
     enabled: isFiltering || state.search['rack'] !== undefined,
   })
   const wide = useMedia('from', 'xl')
-  const { group } = state.search
   const options = {
     datacenter: (datacenters?.items ?? []).map((d) => ({
       value: d.code,
@@ -268,33 +280,23 @@ function ServersToolbar({ state, setSearch, add }: ToolbarProps) {
       state={state}
       placeholder={wide ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
       options={options}
-      inline={wide ? inlineIfWide : inline}
       onFilters={() => setFiltering(true)}
-      views="all"
     >
-      <Menu
-        label="Group by"
-        trigger={<Button>Group</Button>}
-        render={(menu) => (
-          <GroupMenu
-            {...menu}
-            by={group}
-            onBy={(by) => setSearch({ group: by, open: undefined, page: undefined })}
-          />
-        )}
-      />
-      <ActionButton label="Join tokens" to={paths.joinTokens()} />
       {!state.isEmpty && (
-        <>
-          <ActionButton label="Prepare image" can={add} to={paths.prepareImage()} />
-          <ActionButton
-            label="Add servers"
-            kind="primary"
-            icon="add"
-            can={add}
-            run={() => setSearch({ add: 'new' })}
-          />
-        </>
+        <Menu
+          label="Add servers"
+          items={waysToAdd(add, () => setSearch({ add: 'new' }))}
+          trigger={
+            <Button
+              kind={isChosen ? 'plain' : 'primary'}
+              icon="add"
+              iconAfter="chevron-down"
+              aria-label="Add servers"
+            >
+              <span className="hide-sm">Add servers</span>
+            </Button>
+          }
+        />
       )}
     </ListToolbar>
   )

@@ -10,7 +10,7 @@ import { nameWidth, type WidthFrom } from '../../../ui/table/DataTable.tsx'
 import { strongPx, widest } from '../../../ui/table/text-width.ts'
 import { listColumns, none } from '../../../ui/table/list-columns.tsx'
 import { Flag } from '../../../ui/pictures/Flag.tsx'
-import { StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
+import { Badge, StatusDot, StatusReason } from '../../../ui/feedback/Status.tsx'
 import { part } from '../../../ui/part.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
@@ -18,23 +18,28 @@ import { statusOf } from '../server-state.ts'
 import { newServers } from './arrivals.ts'
 
 /**
- * A server's status: the worst first, then since when and why, or what the server is doing or can
- * be used for. In a list it has one line, and only the reason may be cut. On the server's page a
- * long reason wraps.
+ * A server's word and sentence. In a list it has one line, and only the sentence may be cut. A
+ * server in quarantine always shows so.
  */
-export function ServerStatus({
-  server,
-  inList = false,
-}: {
-  server: ListedServer
-  inList?: boolean
-}) {
+function ServerStatus({ server }: { server: ListedServer }) {
   const { tone, word, why } = statusOf(server)
-  if (inList) return <StatusReason tone={tone} word={word} why={why} />
   return (
-    <StatusDot tone={tone} why={why} whole>
-      {word}
-    </StatusDot>
+    <StatusReason
+      tone={tone}
+      word={
+        server.quarantine ? (
+          <>
+            {word}{' '}
+            <Badge tone="line" icon="lock" title={server.quarantine.reason}>
+              Quarantined
+            </Badge>
+          </>
+        ) : (
+          word
+        )
+      }
+      why={why}
+    />
   )
 }
 
@@ -118,7 +123,7 @@ const columns = listColumns(serverList.list, {
           }
         : { least: statusPx.stacked },
     card: 'state',
-    cell: (s) => <ServerStatus server={s} inList />,
+    cell: (s) => <ServerStatus server={s} />,
   },
   cluster: {
     fits: true,

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
 import { placementSaid } from '#contract/racks/placement.ts'
-import { machineCommands } from '#contract/servers/machine-commands.ts'
 import {
   canLabelServer,
   type ListedServer,
@@ -11,13 +10,14 @@ import {
 } from '#contract/servers/servers.ts'
 import { query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
-import { ServerFinding } from '../../../layout/findings/ObjectFindings.tsx'
+import { MoreFindings, Remedies } from '../../../layout/findings/ObjectFindings.tsx'
 import { labelledOf } from '../../../layout/labels/labelled.ts'
 import { ObjectLabels } from '../../../layout/labels/ObjectLabels.tsx'
 import { OperationLink } from '../../../layout/operations/OperationLink.tsx'
 import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
-import { sentence } from '../../../lib/text.ts'
+import { counted } from '#contract/words.ts'
+import { capital, sentence } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { IconButton } from '../../../ui/inputs/Button.tsx'
@@ -26,6 +26,7 @@ import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { part } from '../../../ui/part.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
+import { Fold } from '../../../ui/text/Fold.tsx'
 import { Facts, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Alert, Badge, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { Skeleton, SkeletonRows, Stale } from '../../../ui/feedback/States.tsx'
@@ -37,8 +38,7 @@ import { DisksPicture, storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
 import { QuarantineNotice } from './QuarantineNotice.tsx'
 import { serverActions } from '../server-actions.ts'
-import { checkTitle } from '../server-state.ts'
-import { ServerStatus } from '../list/server-columns.tsx'
+import { checkTitle, statusOf } from '../server-state.ts'
 import { ServerSite } from './ServerDetails.tsx'
 import { ServerHardware } from './ServerHardware.tsx'
 import { ServerLogs } from './ServerLogs.tsx'
@@ -47,12 +47,23 @@ import css from './ServerPage.module.css'
 // Charts are needed on this tab alone.
 const ServerUsage = part(() => import('./ServerUsage.tsx'))
 
-export const serverTabs = ['patches', 'hardware', 'usage', 'history', 'events', 'logs'] as const
-export type ServerTab = (typeof serverTabs)[number]
+/** The tabs, and their texts. */
+const serverTabs = {
+  overview: 'Overview',
+  hardware: 'Hardware',
+  patches: 'Configuration',
+  history: 'History',
+  logs: 'Logs',
+} as const
+type ServerTab = keyof typeof serverTabs
+/** Parts of a tab that were tabs before. Their URLs lead to the part. */
+const partsOfTabs: Readonly<Record<string, ServerTab>> = { usage: 'overview', events: 'history' }
+const isTab = (text: string): text is ServerTab => Object.hasOwn(serverTabs, text)
 
 interface ServerPageProps {
   server: Server
-  tab: ServerTab
+  /** The tab in the URL. */
+  tab: string | undefined
   patches: ReactNode
   patchCount: number | undefined
   history: ReactNode
@@ -63,7 +74,15 @@ interface ServerPageProps {
  * One server. The route passes the tabs Patches and History and the notices, which are separate
  * features.
  */
-export function ServerPage({ server, tab, patches, patchCount, history, above }: ServerPageProps) {
+export function ServerPage({
+  server,
+  tab: chosen = 'overview',
+  patches,
+  patchCount,
+  history,
+  above,
+}: ServerPageProps) {
+  const tab = isTab(chosen) ? chosen : (partsOfTabs[chosen] ?? 'overview')
   const actions = useMemo(() => serverActions(server), [server])
   useCommands(`Act on ${server.name}`, actions)
   return (
@@ -75,37 +94,43 @@ export function ServerPage({ server, tab, patches, patchCount, history, above }:
         can={canLabelServer(server)}
       />
       <QuarantineNotice server={server} />
-      <ServerFinding server={server} />
       <IdentityAlarm server={server} />
       <ChangeAlarm server={server} />
       {above}
       <Tabs
         label="Server"
         current={tab}
-        tabs={serverTabs.map((t) => ({
-          id: t,
-          text: sentence(t),
-          count: t === 'patches' ? patchCount : undefined,
-          href: paths.server(server.id, t),
+        tabs={Object.entries(serverTabs).map(([id, text]) => ({
+          id,
+          text,
+          count: id === 'patches' ? patchCount : undefined,
+          href: paths.server(server.id, id),
         }))}
       />
-      {tab === 'patches' && (
+      {tab === 'overview' && (
         <div className={css['cols']}>
-          <div>{patches}</div>
+          <div>
+            <Suspense fallback={<SkeletonRows rows={8} />}>
+              <ServerUsage server={server} />
+            </Suspense>
+          </div>
           <aside className={css['side']} aria-label="At a glance">
+            <ConfigurationPanel server={server} count={patchCount} />
             <EligibilityPanel server={server} />
             <DisksAndLinks server={server} />
           </aside>
         </div>
       )}
+      {tab === 'patches' && patches}
       {tab === 'hardware' && <ServerHardware server={server} />}
-      {tab === 'usage' && (
-        <Suspense fallback={<SkeletonRows rows={8} />}>
-          <ServerUsage server={server} />
-        </Suspense>
+      {tab === 'history' && (
+        <div className="stack stack3">
+          {chosen !== 'events' && history}
+          <Fold title="Events of Talos and of Steelyard" isOpen={chosen === 'events'}>
+            <ServerEvents id={server.id} />
+          </Fold>
+        </div>
       )}
-      {tab === 'history' && history}
-      {tab === 'events' && <ServerEvents id={server.id} />}
       {tab === 'logs' && <ServerLogs server={server} />}
     </>
   )
@@ -132,9 +157,7 @@ function Header({
   server: ListedServer & Partial<Pick<Server, 'resources'>>
   actions: readonly Action[]
 }) {
-  const inSight = actions.filter(
-    (a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title,
-  )
+  const inSight = actions.filter((a) => a.label === 'Talosconfig' && a.can?.ok !== false)
   const { processors, memory, disks, links } =
     server.resources === undefined ? unfetched : summaryOf(server.resources)
   const address = server.nodeAddresses[0]
@@ -151,26 +174,25 @@ function Header({
         </span>
       </>
     )
+  const { tone, word, why } = statusOf(server)
   return (
     <PageHeader
       name={server.name}
       status={
         <>
-          <ServerStatus server={server} />
+          <StatusDot tone={tone}>{word}</StatusDot>
           <span className={css['rule']} />
           <span className="fs13 t2">
             <Contact server={server} sentence />
           </span>
         </>
       }
+      sentence={why === null ? null : capital(why)}
       actions={
         <>
+          <Remedies of={server} here={paths.server(server.id)} />
           {inSight.map((a) => (
-            <ActionButton
-              key={a.label}
-              {...a}
-              icon={a.label === 'Talosconfig' ? a.icon : undefined}
-            />
+            <ActionButton key={a.label} {...a} />
           ))}
           {actions.length > 0 && (
             <Menu
@@ -182,6 +204,7 @@ function Header({
         </>
       }
     >
+      <MoreFindings server={server} />
       <Facts
         rows={[
           ['Processors', fact(processors)],
@@ -195,40 +218,23 @@ function Header({
               links && <span title={links.more}>{links.text}</span>
             ),
           ],
-          ['Datacenter', <ServerSite key="d" of={server.datacenter} className={css['code']} />],
-          server.placement && [
-            'Rack',
-            <a key="rack" href={paths.rack(server.placement.rack.id)}>
-              {placementSaid(server.placement)}
-            </a>,
-          ],
-          server.cluster && [
-            'Cluster',
-            <a key="cluster" href={paths.cluster(server.cluster.id)}>
-              {server.cluster.name}
-            </a>,
-          ],
-          server.operation_id !== null && [
-            'Operation',
-            <OperationLink key="operation" id={server.operation_id} />,
+          [
+            'Place',
+            <span key="p">
+              <ServerSite of={server.datacenter} className={css['code']} />
+              {server.placement && (
+                <>
+                  {' '}
+                  <a href={paths.rack(server.placement.rack.id)}>
+                    {placementSaid(server.placement)}
+                  </a>
+                </>
+              )}
+            </span>,
           ],
           [
-            'Model',
-            [server.hardware.maker, server.hardware.model].filter(Boolean).join(' ') || (
-              <span className="t3">Unknown</span>
-            ),
-          ],
-          allowed({ scope: 'marketplace:read' }).ok && [
-            'Marketplace',
-            server.capacity_commitment === null ? (
-              <a key="cc" href={paths.ccs({ q: server.name })}>
-                Commitments
-              </a>
-            ) : (
-              <a key="cc" href={paths.cc(server.capacity_commitment.id)}>
-                {sentence(server.capacity_commitment.status)}
-              </a>
-            ),
+            'Cluster',
+            server.cluster && <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a>,
           ],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
           [
@@ -239,11 +245,34 @@ function Header({
               <Copyable value={address} what="address" />
             ),
           ],
+          server.operation_id !== null && [
+            'Operation',
+            <OperationLink key="operation" id={server.operation_id} />,
+          ],
+          allowed({ scope: 'marketplace:read' }).ok &&
+            server.capacity_commitment !== null && [
+              'Marketplace',
+              <a key="cc" href={paths.cc(server.capacity_commitment.id)}>
+                {sentence(server.capacity_commitment.status)}
+              </a>,
+            ],
         ]}
       />
     </PageHeader>
   )
 }
+
+/** The configuration in one line, which leads to its patches. */
+const ConfigurationPanel = ({ server, count }: { server: Server; count: number | undefined }) => (
+  <Panel
+    title="Configuration"
+    actions={server.status !== 'deleted' && <a href={paths.createPatch(server.id)}>Create patch</a>}
+  >
+    <a href={paths.server(server.id, 'patches')}>
+      {count === undefined ? 'Its patches' : counted(count, 'patch', 'patches')}
+    </a>
+  </Panel>
+)
 
 function DisksAndLinks({ server }: { server: Server }) {
   const { interfaces } = server.resources

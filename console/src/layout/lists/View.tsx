@@ -6,12 +6,15 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { onceOpened } from '../../ui/part.tsx'
 import { useCommands } from '../search/commands.ts'
-import type { ViewsState } from './ViewsMenu.tsx'
+import type { ViewState } from './ViewMenu.tsx'
 
-const ViewsMenu = onceOpened(() => import('./ViewsMenu.tsx'), { centred: false })
+const ViewMenu = onceOpened(() => import('./ViewMenu.tsx'), { centred: false })
 
-/** The button of a list's views, and the saved ones in ⌘K. */
-export function SavedViews({ state }: { state: ViewsState }) {
+/**
+ * The button of how a list is shown: saved views, groups, columns. The saved views are in ⌘K as
+ * well. `saves`: whether views of the list can be saved.
+ */
+export function View({ state, saves }: { state: ViewState; saves: boolean }) {
   const { list, setSearch } = state
   const { views } = useTablePreferences(tableOf(list))
   useCommands(
@@ -29,9 +32,14 @@ export function SavedViews({ state }: { state: ViewsState }) {
   )
   return (
     <Menu
-      label="Saved views"
-      trigger={<Button aria-label="Saved views">Views</Button>}
-      render={(menu) => <ViewsMenu {...menu} state={state} />}
+      label="View"
+      align="start"
+      trigger={
+        <Button icon="columns" aria-label="View">
+          <span className="hide-sm">View</span>
+        </Button>
+      }
+      render={(menu) => <ViewMenu {...menu} state={state} saves={saves} />}
     />
   )
 }

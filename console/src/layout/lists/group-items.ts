@@ -1,30 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
 import { byLabel } from '#contract/labels/grouping.ts'
-import type { clusterLabels, serverLabels } from '#contract/labels/known.ts'
-import type { AnyList } from '#contract/list.ts'
+import { clusterLabels, serverLabels } from '#contract/labels/known.ts'
+import { type AnyList, tableOf } from '#contract/list.ts'
 import { query } from '../../api/query.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import type { MenuItem } from '../../ui/overlay/Menu.tsx'
-import MenuView, { type MenuViewProps } from '../../ui/overlay/MenuView.tsx'
-import { groupingOf } from './grouping.ts'
+import { groupingOf } from '../groups/grouping.ts'
 
 /** Keys of labels in the menu itself; the others are in a menu of their own. */
 const mostKeys = 8
 
-export interface GroupMenuProps extends Omit<MenuViewProps, 'items'> {
-  by: string | undefined
-  onBy: (by: string | undefined) => void
+const labelsOf: Readonly<Record<string, typeof serverLabels | typeof clusterLabels>> = {
+  servers: serverLabels,
+  clusters: clusterLabels,
 }
 
-/** The menu of what a list is grouped by. `labels`: the call for the labels of its items. */
-export function GroupMenu({
-  list,
-  labels,
-  by,
-  onBy,
-  ...menu
-}: GroupMenuProps & { list: AnyList; labels: typeof serverLabels | typeof clusterLabels }) {
-  const { data, error, refetch } = useQuery(query(labels))
+/** What a list is grouped by; empty for lists that have no groups. */
+export function useGroupItems(
+  list: AnyList,
+  by: string | undefined,
+  onBy: (by: string | undefined) => void,
+): MenuItem[] {
+  const labels = labelsOf[tableOf(list)]
+  const { data, error, refetch } = useQuery({
+    ...query(labels ?? serverLabels),
+    enabled: labels !== undefined,
+  })
+  if (labels === undefined) return []
   const { filters, groups = [], nouns } = list
   const now = groupingOf(list, by ?? '')
   const used = (data?.items ?? []).map(({ key }) => key)
@@ -36,7 +38,7 @@ export function GroupMenu({
     run: () => onBy(to),
   })
   const ofLabels = keys.map((key) => choice(key, byLabel(key)))
-  const items: MenuItem[] = [
+  return [
     choice('None', undefined),
     ...groups.map((one) => choice(filters[one]!.label, one)),
     'rule',
@@ -58,5 +60,4 @@ export function GroupMenu({
       ? [{ label: 'Try again', stay: true, run: () => void refetch() }]
       : []),
   ]
-  return <MenuView {...menu} items={items} />
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type AnyList, tableOf } from '#contract/list.ts'
+import { tableOf } from '#contract/list.ts'
 import { type SavedView, viewLimits } from '#contract/people/preferences.ts'
 import { mostSharedViews, sharedViewList } from '#contract/people/shared-views.ts'
 import { no, yes } from '#contract/rule.ts'
@@ -10,25 +10,22 @@ import { sameView, showing, viewOf } from '../../lib/list-search.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import type { MenuItem } from '../../ui/overlay/Menu.tsx'
-import MenuView, { type MenuViewProps } from '../../ui/overlay/MenuView.tsx'
 import { canExport, type Exported, exportList } from './export-list.ts'
 import { sharedItems } from './shared-views.ts'
-import type { ListState } from './use-list.tsx'
+import type { SetSearch } from '../../lib/router.ts'
+import type { ListSearch } from '../../lib/list-search.ts'
 
 const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => void }>(
   () => import('./SaveView.tsx'),
 )
 
-export type ViewsState = Exported & Pick<ListState<AnyList>, 'setSearch'>
+/** A list, with what is shown of it. */
+export interface SavedState extends Exported {
+  readonly setSearch: SetSearch<ListSearch>
+}
 
-/**
- * The menu of a list's views, the user's own and those that users share: opens, saves and deletes
- * them, and exports what is shown.
- */
-export default function ViewsMenu({
-  state,
-  ...menu
-}: Omit<MenuViewProps, 'items'> & { state: ViewsState }) {
+/** The user's own views and those that users share, to be opened, saved and deleted. */
+export function useSavedItems(state: SavedState): MenuItem[] {
   const { list, search, setSearch } = state
   const table = tableOf(list)
   const { views, setViews } = useTablePreferences(table)
@@ -46,7 +43,7 @@ export default function ViewsMenu({
     })
   }
   const shared = sharedItems(state, { now, views: data?.items, error, userId, worth })
-  const items: MenuItem[] = [
+  return [
     ...views.map((view) => ({
       label: view.name,
       run: () => setSearch(showing(list, view.search), { push: true }),
@@ -75,11 +72,7 @@ export default function ViewsMenu({
       : [{ label: `Delete ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
     ...shared.acts,
     ...(canExport(list)
-      ? ([
-          'rule',
-          { label: 'Export as CSV', icon: 'download', run: () => exportList(state) },
-        ] as const)
+      ? [{ label: 'Export as CSV', icon: 'download' as const, run: () => exportList(state) }]
       : []),
   ]
-  return <MenuView {...menu} items={items} />
 }
