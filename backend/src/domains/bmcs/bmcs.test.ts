@@ -252,6 +252,18 @@ test('a changed certificate is an alarm, and the password is sent 0 times', asyn
   })
   expect(refused.problem).toMatchObject({ code: 'bmc_not_ready' })
   expect(other.seen).toEqual([])
+  // A user may confirm the new certificate, which is shown.
+  const { problem } = await admin.call(bmcConfirm, {
+    params: { id },
+    body: { fingerprint: other.place.fingerprint },
+  })
+  expect(problem).toBeUndefined()
+  await backend.domains.bmcs.ask(id, signal)
+  expect((await admin.call(bmcGet, { params: { id } })).answer).toMatchObject({
+    status: 'ready',
+    fingerprint: other.place.fingerprint,
+    server: { id: server!.id },
+  })
 })
 
 test('a refused password is tried once, until somebody changes something', async () => {

@@ -6,7 +6,8 @@
 import { Problem } from '#contract/errors.ts'
 import { powerStateOf } from '#redfish/acts/power.ts'
 import { isLit } from '#redfish/acts/power.ts'
-import { readCertificate } from '#redfish/client/transport.ts'
+import { type Certificate, readCertificate } from '#redfish/client/transport.ts'
+import { RedfishError } from '#redfish/errors.ts'
 import { usualLimits } from '#redfish/limits.ts'
 import { factsOf } from '#redfish/vendors/vendors.ts'
 import { inTransaction } from '../../../db/db.ts'
@@ -31,9 +32,27 @@ export interface Asking extends Pick<Keeping, 'notePower'> {
   readonly ask: (id: string, signal: AbortSignal) => Promise<void>
 }
 
+const certificateColumn = ({ fingerprint, subject, issuer, validFrom, validTo }: Certificate) =>
+  JSON.stringify({ fingerprint, subject, issuer, valid_from: validFrom, valid_to: validTo })
+
+/** The other certificate that a BMC shows, which a user may confirm. Nothing is sent. */
+const otherCertificate = async (
+  { address, port }: BmcRow,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<Certificate | null> =>
+  error instanceof RedfishError && error.kind === 'certificate'
+    ? readCertificate({ address, port }, usualLimits, signal).catch(() => null)
+    : null
+
 /** Stores that a BMC could not be asked. */
 function failing({ db, clock, log }: BmcWorld, { setStatus }: Keeping) {
-  return async (id: string, error: unknown, tookMs: number): Promise<void> => {
+  return async (
+    id: string,
+    error: unknown,
+    tookMs: number,
+    shown: Certificate | null,
+  ): Promise<void> => {
     await inTransaction(db, async (tx) => {
       const row = await store.lock(tx, id)
       const contact = await store.lockContact(tx, id)
@@ -47,7 +66,11 @@ function failing({ db, clock, log }: BmcWorld, { setStatus }: Keeping) {
         lease_until: null,
         owner: null,
       })
-      if (failure) await setStatus(tx, row, failure.status ?? row.status, failure.reason)
+      const at = new Date(clock.now())
+      const now = shown
+        ? await store.update(tx, id, { certificate: certificateColumn(shown) }, at)
+        : row
+      if (failure) await setStatus(tx, now, failure.status ?? row.status, failure.reason)
     })
     log.debug('bmc.silent', { bmc_id: id, duration_ms: tookMs })
   }
@@ -74,13 +97,7 @@ export function asking(world: BmcWorld): Asking {
         tx,
         row.id,
         {
-          certificate: JSON.stringify({
-            fingerprint: shown.fingerprint,
-            subject: shown.subject,
-            issuer: shown.issuer,
-            valid_from: shown.validFrom,
-            valid_to: shown.validTo,
-          }),
+          certificate: certificateColumn(shown),
           vendor: vendor ?? root.Vendor,
           model: root.Product,
         },
@@ -138,7 +155,8 @@ export function asking(world: BmcWorld): Asking {
         })
       } catch (error) {
         if (signal.aborted) throw error
-        await failed(id, error, performance.now() - began)
+        const tookMs = performance.now() - began
+        await failed(id, error, tookMs, await otherCertificate(row, error, signal))
       }
     },
   }
