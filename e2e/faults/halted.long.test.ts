@@ -1,16 +1,34 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { channelCreate } from '#contract/alerts/channels.ts'
 import { findingList } from '#contract/findings/findings.ts'
 import { operationCancel, operationGet } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
+/** What a channel was told. */
+const told: string[] = []
+const receiver = createServer((request, response) => {
+  let body = ''
+  request.setEncoding('utf8').on('data', (part: string) => (body += part))
+  request.on('end', () => {
+    told.push(body)
+    response.end()
+  })
+})
 let site: Site
 beforeAll(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   site = await openSite({ servers: 2, seed: 'halted' })
 })
-afterAll(() => site.stop())
+afterAll(async () => {
+  receiver.closeAllConnections()
+  receiver.close()
+  await site.stop()
+})
 
 /** Ends that happen beside other work count against none, so there may be more than three. */
 const mostEnds = 12
@@ -50,8 +68,16 @@ async function untilHalted<T extends { readonly operation: { readonly id: string
 }
 
 test('an operation whose run ends the process again and again waits, is a finding, and is resumed', async () => {
-  const doomed = { FAILPOINT: 'bootstrap:before' }
+  const doomed = { FAILPOINT: 'bootstrap:before', STEELYARD_ALERT_NETWORKS: '127.0.0.0/8' }
   const begin = async (call: Caller) => {
+    await call(channelCreate, {
+      body: {
+        name: 'on-call',
+        kind: 'webhook',
+        url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+        secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+      },
+    })
     const nodes = await site.take(call, 1)
     return { nodes, ...(await create(call, site, 'deadly', nodes)) }
   }
@@ -69,6 +95,12 @@ test('an operation whose run ends the process again and again waits, is a findin
       timeout: 60_000,
     })
     .toContain('installation_operation_halted')
+  // Somebody who doesn't look is told.
+  await expect
+    .poll(() => told.filter((body) => body.includes('installation_operation_halted')).length, {
+      timeout: 180_000,
+    })
+    .toBeGreaterThan(0)
   // Nothing tries again at once: neither time nor another start.
   await pause(4_000)
   expect((await fetch(`${third.url}/readyz`)).status).toBe(200)
