@@ -25,10 +25,12 @@ import * as drift from './servers/drift.ts'
 import * as existing from './clusters/existing.ts'
 import * as events from './events.ts'
 import * as findings from './findings/findings.ts'
+import * as pastFinding from './findings/past-finding.ts'
 import * as extensions from './clusters/extensions.ts'
 import * as incidents from './incidents/incidents.ts'
 import * as history from './history/history.ts'
 import * as past from './history/past.ts'
+import * as pastOverview from './history/past-overview.ts'
 import * as clusterFiles from './clusters/files.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
@@ -159,6 +161,7 @@ const nouns: readonly object[] = [
   ccs,
   operations,
   findings,
+  pastFinding,
   incidents,
   history,
   channels,
@@ -173,6 +176,7 @@ const nouns: readonly object[] = [
   knownLabels,
   measurements,
   overview,
+  pastOverview,
   restoration,
   events,
   audit,

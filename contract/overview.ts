@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { Finding, Said } from './findings/findings.ts'
 import { findingSeverities, kindsOfFindings } from './findings/kinds.ts'
 import { HistoryDigest } from './history/digest.ts'
+import { withPast } from './history/past.ts'
 import { operation, type Words } from './operation.ts'
 import { Operation } from './operations.ts'
 import { Subnet } from './network/subnet.ts'
@@ -103,11 +104,13 @@ export const Overview = z.object({
 })
 export type Overview = z.infer<typeof Overview>
 
-export const overviewGet = operation('overviewGet', 'GET /v1/overview', 'signed_in', {
-  summary:
-    'Counts of servers and clusters, capacity, running and failed operations, what needs attention now, and what happened in the last 24 hours. Parts that the caller may not read are empty, and parts that could not be read are null.',
-  answer: Overview,
-})
+export const overviewGet = withPast(
+  operation('overviewGet', 'GET /v1/overview', 'signed_in', {
+    summary:
+      'Counts of servers and clusters, capacity, running and failed operations, what needs attention now, and what happened in the last 24 hours. Parts that the caller may not read are empty, and parts that could not be read are null.',
+    answer: Overview,
+  }),
+)
 
 /** Words for the API documentation. */
 export const words: Words = {

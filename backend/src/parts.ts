@@ -121,8 +121,10 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const offers = makeOffers({ ...platform, clusters, servers, installationKey })
   const snapshots = makeSnapshots({ ...platform, clusters, stores })
   const events = makeEvents(platform)
+  const history = makeHistory(platform)
   const findings = makeFindings({
     ...platform,
+    history,
     servers,
     clusters,
     operations,
@@ -131,7 +133,6 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     versions: images.versions,
     incidents: keeping(platform),
   })
-  const history = makeHistory(platform)
   const alerts = makeAlerts({
     ...platform,
     findings,
@@ -144,6 +145,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const clusterParts: ClusterParts = {
     ...platform,
     history,
+    worstThen: findings.past.worst,
     secrets: clusters.secrets,
     measurements,
     operations,
@@ -170,6 +172,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const calls = serverCalls({
     ...platform,
     history,
+    worstThen: findings.past.worst,
     measurements,
     fleet,
     onRemoved,

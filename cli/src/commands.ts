@@ -26,6 +26,7 @@ import { invitationCommands } from './commands/invitations.ts'
 import { labelCommands } from './commands/labels/labels.ts'
 import { offerCommands } from './commands/offers.ts'
 import { operationCommands } from './commands/operations.ts'
+import { pastCommands, withPast } from './commands/past.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
 import { listExportCommands } from './commands/lists/list-exports.ts'
@@ -50,7 +51,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
   const commands: readonly Command[] = [
     ...sessionCommands(sessions),
     ...contextCommands(sessions, contexts),
-    ...serverCommands,
+    ...withPast(serverCommands),
     ...serverActionCommands,
     ...powerCommands,
     ...bmcCommands,
@@ -60,7 +61,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...patchCommands,
     ...sharedPatchCommands,
     ...templateCommands,
-    ...clusterCommands,
+    ...withPast(clusterCommands),
     ...clusterChangeCommands,
     ...labelCommands,
     ...takeoverCommands,
@@ -78,7 +79,8 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...ccCommands,
     ...applyCommands,
     ...incidentCommands,
-    ...findingCommands,
+    ...withPast(findingCommands),
+    ...pastCommands,
     ...historyCommands,
     ...usageCommands,
     ...channelCommands,

@@ -12,6 +12,7 @@ import {
   reasonText,
   sentenceText,
 } from '../bounds/fields.ts'
+import { withPast } from '../history/past.ts'
 import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { operation, type Words } from '../operation.ts'
@@ -172,13 +173,15 @@ const findings = list<Finding>()({
   order: 'severity',
 })
 
-export const findingList = listOperation(findings, Finding, {
-  name: 'findingList',
-  summary:
-    'What is wrong with servers, clusters, datacenters, channels and Steelyard itself, the worst first. Lists only findings of objects that the caller may read, and only open ones unless `ended` asks for the past.',
-  path: '/v1/findings',
-  scope: 'signed_in',
-})
+export const findingList = withPast(
+  listOperation(findings, Finding, {
+    name: 'findingList',
+    summary:
+      'What is wrong with servers, clusters, datacenters, channels and Steelyard itself, the worst first. Lists only findings of objects that the caller may read, and only open ones unless `ended` asks for the past.',
+    path: '/v1/findings',
+    scope: 'signed_in',
+  }),
+)
 export const findingGet = operation('findingGet', 'GET /v1/findings/{id}', 'signed_in', {
   summary: 'One finding.',
   params: byId,

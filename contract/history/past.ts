@@ -48,9 +48,8 @@ const meaningOfAt =
 /** Words for the API documentation. */
 export const words: Words = {
   fields: Object.fromEntries(
-    ['serverList', 'serverGet', 'clusterList', 'clusterGet'].map((name) => [
-      `${name}.at`,
-      meaningOfAt,
-    ]),
+    ['serverList', 'serverGet', 'clusterList', 'clusterGet', 'findingList', 'overviewGet'].map(
+      (name) => [`${name}.at`, meaningOfAt],
+    ),
   ),
 }

@@ -140,7 +140,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const long = serve(app, { largestBody: largestPatchBody })
   const longHeavy = serve(app, { heavy: true, largestBody: largestPatchBody })
   on(clusterList, async ({ query }) => {
-    if (query.at !== undefined) return pageOfPast(parts.history.past, query, query.at)
+    if (query.at !== undefined) return pageOfPast(parts, query, query.at)
     const { rows, total } = await store.page(parts.db, query)
     return {
       items: await shown(parts, parts.db, rows),
@@ -156,9 +156,7 @@ function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
   on(clusterGroups, ({ query }) => grouped(parts.db, query))
   on(clusterGet, ({ params, query: { at } }) =>
-    at === undefined
-      ? shownOne(parts, parts.db, params.id)
-      : clusterOfPast(parts.history.past, params.id, at),
+    at === undefined ? shownOne(parts, parts.db, params.id) : clusterOfPast(parts, params.id, at),
   )
   on(clusterUpdate, ({ caller, params, body, ifMatch }) =>
     labelCluster(parts, caller, params.id, body, ifMatch),

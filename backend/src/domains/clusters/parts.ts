@@ -2,6 +2,7 @@
  * Dependencies of the clusters domain (from the program and other domains), its queues, and
  * functions that its use cases share.
  */
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -46,6 +47,8 @@ export interface ClusterParts extends CoreParts {
   readonly audit: Pick<Audit, 'events'>
   readonly measurements: Pick<Measurements, 'writeCluster'>
   readonly history: Pick<History, 'past'>
+  /** What each object showed of its findings at a time of the past. */
+  readonly worstThen: (at: Date) => Promise<ReadonlyMap<string, WorstFinding>>
   /**
    * Called in the transaction that removes a cluster, so that other domains can free their objects.
    */

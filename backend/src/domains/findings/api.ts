@@ -4,7 +4,9 @@ import type { Finding } from '#contract/findings/findings.ts'
 import type { Attention } from '#contract/overview.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import type { FindingsThen } from './then/then.ts'
 
+export type { FindingsThen }
 export { remediesOf } from './remedies.ts'
 export { installation } from './store.ts'
 
@@ -73,6 +75,8 @@ export interface IncidentKeeping {
 export interface Findings {
   /** Says of the open findings of an incident that somebody takes care of them; null: nobody. */
   readonly taken: (tx: Tx, incidentId: string, by: KeptIn['taken']) => Promise<void>
+  /** The findings of a time of the past. */
+  readonly past: FindingsThen
   /**
    * Judges everything now and stores the findings. Does nothing while another process judges. After
    * `start`, it runs by itself; tests call it directly.

@@ -29,6 +29,7 @@ import type { Findings, StandingFinding } from './api.ts'
 import { type FindingParts, judging } from './judging.ts'
 import { figuresOf } from './figures.ts'
 import { remediesOf } from './remedies.ts'
+import { findingsThen } from './then/then.ts'
 import * as store from './store.ts'
 import * as storeGroups from './store-groups.ts'
 
@@ -90,6 +91,7 @@ function present(row: store.FindingRow): Finding {
 export function findings(parts: FindingParts): Findings & Domain {
   const { db, clock, listener, log, record } = parts
   const judge = judging(parts)
+  const past = findingsThen(db, parts.history.past)
 
   const list = async (
     caller: UserCaller,
@@ -203,6 +205,7 @@ export function findings(parts: FindingParts): Findings & Domain {
     figures: async () => figuresOf(await store.openCounts(db)),
     judge,
     taken: async (tx, incidentId, by) => void (await store.setTaken(tx, incidentId, by)),
+    past,
     standing: async (on, ids) => standing(on, await store.openOr(on, ids)),
     async attention(caller, silences) {
       const all = { silences, together: await silencedTogether(silences) }
@@ -232,7 +235,11 @@ export function findings(parts: FindingParts): Findings & Domain {
     },
     routes(app) {
       const on = serve(app)
-      on(findingList, ({ caller, query }) => list(signedIn(caller), query))
+      on(findingList, ({ caller, query }) =>
+        query.at === undefined
+          ? list(signedIn(caller), query)
+          : past.page(query, query.at, visibleTo(signedIn(caller))),
+      )
       on(findingGet, async ({ caller, params }) => present(await get(signedIn(caller), params.id)))
       on(findingAffected, async ({ caller, params }) => {
         const { id } = await get(signedIn(caller), params.id)

@@ -12,6 +12,7 @@ import type { Platform } from '../../platform.ts'
 import { channelCondition, endTold, tellAgain, wakeAlerts } from '../alerts/api.ts'
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
+import type { History } from '../history/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { BehindServer, Patches } from '../patches/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
@@ -37,6 +38,7 @@ export interface FindingParts extends Pick<
   readonly patches: Pick<Patches, 'shared'>
   readonly versions: Pick<OfferedVersions, 'unsupported'>
   readonly incidents: IncidentKeeping
+  readonly history: Pick<History, 'past'>
 }
 
 /** What comes back within this time continues its finding, in ms. */

@@ -9,8 +9,8 @@ import type { States } from './states.ts'
 export type { Known, Past, SimulatedEntry, States }
 
 export interface History {
-  /** What happened since this time to objects that the caller may read. */
-  readonly digest: (caller: UserCaller, since: Date) => Promise<HistoryDigest>
+  /** What happened since this time, and until another, to objects that the caller may read. */
+  readonly digest: (caller: UserCaller, since: Date, until?: Date) => Promise<HistoryDigest>
   /**
    * What is known of a time of the past. @throws Problem bad_request for a time in the future,
    * before_history

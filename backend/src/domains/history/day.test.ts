@@ -3,6 +3,10 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { clusterListPast } from '#contract/clusters/past-cluster.ts'
+import { findingList } from '#contract/findings/findings.ts'
+import { findingListPast } from '#contract/findings/past-finding.ts'
+import { overviewGetPast } from '#contract/history/past-overview.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { findingKinds, kindsOfFindings } from '#contract/findings/kinds.ts'
 import { serverListPast } from '#contract/servers/past-server.ts'
 import { serverList, serverRows } from '#contract/servers/server.ts'
@@ -197,6 +201,20 @@ const computed = async (at: Date) => {
   }
 }
 
+const counted = ({
+  total,
+  maintenance,
+  ready,
+  reachable,
+}: Readonly<Record<'total' | 'maintenance' | 'ready' | 'reachable', number>>) => ({
+  total,
+  maintenance,
+  ready,
+  reachable,
+})
+const openOf = (found: readonly { id: string; since: string | null; object: { id: string } }[]) =>
+  found.map(({ id, since, object }) => `${id} ${since} ${object.id}`).toSorted()
+
 /** What the lists show of each object now, of what the history records. */
 const shown = async () => {
   const [all, found] = [
@@ -204,6 +222,8 @@ const shown = async () => {
     (await viewer.call(clusterList, {})).answer!,
   ]
   return {
+    counts: counted((await viewer.call(overviewGet)).answer!.servers),
+    findings: openOf((await viewer.call(findingList, { query: { per_page: 500 } })).answer!.items),
     servers: all.items.map((s) => ({
       id: s.id,
       name: s.name,
@@ -257,7 +277,12 @@ const shownThen = async (at: string) => {
   const all = (await viewer.call(serverListPast, { query: { at } })).answer!
   const found = (await viewer.call(clusterListPast, { query: { at } })).answer!
   expect([all.at, found.at]).toEqual([at, at])
+  const overview = (await viewer.call(overviewGetPast, { query: { at } })).answer!
+  const findings = (await viewer.call(findingListPast, { query: { at, per_page: 500 } })).answer!
+  expect(overview.findings.total).toBe(findings.total)
   return {
+    counts: counted(overview.servers),
+    findings: openOf(findings.items),
     servers: all.items.map((s) => ({
       id: s.id,
       name: s.name,

@@ -15,7 +15,7 @@ export async function digestOf(
   objects: readonly HistoryObject[],
   { since, until }: { readonly since: Date; readonly until: Date },
 ): Promise<HistoryDigest> {
-  const counted = await store.counts(db, objects, { since, limit: most })
+  const counted = await store.counts(db, objects, { since, until, limit: most })
   const groups = [...Map.groupBy(counted, ({ kind }) => kind as HistoryKind)]
     .map(([kind, rows]) => {
       const sum = (of: (row: store.Counted) => number) => rows.reduce((n, row) => n + of(row), 0)

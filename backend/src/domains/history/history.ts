@@ -175,8 +175,8 @@ export function history({ db, clock, config }: HistoryParts): History & Domain {
   return {
     name: 'history',
     prune,
-    digest: (caller, since) =>
-      digestOf(db, visibleTo(caller), { since, until: new Date(clock.now()) }),
+    digest: (caller, since, until = new Date(clock.now())) =>
+      digestOf(db, visibleTo(caller), { since, until }),
     writeSimulated: (tx, entries) => storePast.insertSimulated(tx, entries),
     past: past({ db, clock }, beginningOfStates),
     at: async (tx, at) => statesAfter(await store.bases(tx), await store.upTo(tx, at)),

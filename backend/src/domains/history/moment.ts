@@ -27,6 +27,8 @@ export interface Known<S> {
 }
 
 export interface Past {
+  /** @throws Problem bad_request for a time in the future, before_history */
+  readonly demand: (at: Date) => Promise<void>
   /** All servers, also those that had been removed by then, without the parts of their hardware. */
   readonly servers: (at: Date) => Promise<readonly Known<ServerState>[]>
   readonly clusters: (at: Date) => Promise<readonly Known<ClusterState>[]>
@@ -166,6 +168,7 @@ export function past(
   }
 
   return {
+    demand: (at) => demandKept(db, at),
     servers: (at) => all('server', at),
     clusters: (at) => all('cluster', at),
     cluster: (at, id) =>

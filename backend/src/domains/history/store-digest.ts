@@ -31,12 +31,12 @@ const outcome = sql`case kind ${sql.join(
 export async function counts(
   db: Db,
   objects: readonly HistoryObject[],
-  { since, limit }: { readonly since: Date; readonly limit: number },
+  { since, until, limit }: { readonly since: Date; readonly until: Date; readonly limit: number },
 ): Promise<Counted[]> {
   const { rows } = await sql<Counted>`
     with recent as materialized (
       select id, at, kind, object_kind, object_id, object_name, message, simulated, ${outcome} as outcome
-      from history where at >= ${since} and object_kind = any(${objects}::text[])
+      from history where at >= ${since} and at <= ${until} and object_kind = any(${objects}::text[])
       order by at desc, id desc limit ${limit}
     ),
     counted as (

@@ -6,7 +6,7 @@ import { mostOperations, type Overview, overviewGet } from '#contract/overview.t
 import { isDatabaseTrouble } from '../../causes/causes.ts'
 import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import { serve, signedIn } from '../../http/serve.ts'
+import { type Serialised, serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Alerts } from '../alerts/api.ts'
 import type { Clusters, ClustersSummary } from '../clusters/api.ts'
@@ -16,6 +16,7 @@ import type { History } from '../history/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers, ServersSummary } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
+import { overviewOfPast } from './past.ts'
 
 interface OverviewParts {
   readonly config: Pick<Config, 'dialNetworks'>
@@ -26,9 +27,9 @@ interface OverviewParts {
   readonly servers: Pick<Servers, 'summary'>
   readonly clusters: Pick<Clusters, 'summary'>
   readonly subnets: Pick<Subnets, 'fullest'>
-  readonly findings: Pick<Findings, 'attention'>
+  readonly findings: Pick<Findings, 'attention' | 'past'>
   readonly alerts: Alerts
-  readonly history: Pick<History, 'digest'>
+  readonly history: Pick<History, 'digest' | 'past'>
 }
 
 const shownSubnets = 5
@@ -75,8 +76,10 @@ export const overview = ({
 }: OverviewParts): Domain => ({
   name: 'overview',
   routes(app) {
-    serve(app)(overviewGet, async (call): Promise<Overview> => {
+    serve(app)(overviewGet, async (call): Promise<Overview | Serialised> => {
       const caller = signedIn(call.caller)
+      const { at } = call.query
+      if (at !== undefined) return overviewOfPast({ findings, history }, caller, at)
       const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
       const part = <T>(name: string, read: Promise<T>): Promise<T | null> =>
         read.catch((error: unknown) => {

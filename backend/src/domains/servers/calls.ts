@@ -55,7 +55,7 @@ const credentialsKeptMs = credentialsLifetimeMs / 2
 
 export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerActs } {
   const { db, clock, random, log, owner, record, engine } = parts
-  const { operations, datacenters, fleet, clusters, servers, measurements, history } = parts
+  const { operations, datacenters, fleet, clusters, servers, measurements } = parts
   const { listed } = servers
   engine.register({
     queue: addingQueue,
@@ -194,7 +194,7 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
       on(serverList, ({ query }) =>
         query.at === undefined
           ? listed.page(query).then(({ bytes, etag }) => new Serialised(bytes, etag))
-          : pageOfPast(history.past, query, query.at),
+          : pageOfPast(parts, query, query.at),
       )
       on(serverExport, async ({ query, saveAs }) => {
         const text = await exported(listed, query)
@@ -203,7 +203,7 @@ export function serverCalls(parts: CallParts): Domain & { readonly acts: ServerA
       })
       on(serverGroups, ({ query }) => grouped(listed, query))
       on(serverGet, ({ params, query: { at } }) =>
-        at === undefined ? servers.get(params.id) : serverOfPast(history.past, params.id, at),
+        at === undefined ? servers.get(params.id) : serverOfPast(parts, params.id, at),
       )
       on(serverAdd, ({ caller, body }) => calls.add(caller, body))
       on(serverUpdate, ({ caller, params, body, ifMatch }) =>

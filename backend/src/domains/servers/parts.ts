@@ -1,3 +1,4 @@
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { Audit } from '../audit/api.ts'
 import type { KnownClusters } from '../cluster-facts/api.ts'
 import type { Datacenters } from '../datacenters/api.ts'
@@ -11,6 +12,8 @@ import type { ServersDomain } from './servers.ts'
 export interface CallParts extends FaceParts {
   readonly measurements: Measurements
   readonly history: Pick<History, 'past'>
+  /** What each object showed of its findings at a time of the past. */
+  readonly worstThen: (at: Date) => Promise<ReadonlyMap<string, WorstFinding>>
   readonly servers: ServersDomain
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>

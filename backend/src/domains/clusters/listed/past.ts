@@ -7,6 +7,7 @@ import {
   type PastCluster,
 } from '#contract/clusters/past-cluster.ts'
 import { Problem } from '#contract/errors.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import { kindsOfFindings } from '#contract/findings/kinds.ts'
 import type { ClusterState, ServerState } from '#contract/history/kinds.ts'
 import { selectorOf, selects } from '#contract/labels/selector.ts'
@@ -14,7 +15,8 @@ import { memoryPage, type MemoryReaders, noValue } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import { versionKey } from '#contract/versions.ts'
 import { Serialised } from '../../../http/serve.ts'
-import type { Known, Past } from '../../history/api.ts'
+import type { Known } from '../../history/api.ts'
+import type { ClusterParts } from '../parts.ts'
 
 type Query = Input<typeof clusterList>['query']
 type KnownCluster = Known<ClusterState>
@@ -62,9 +64,16 @@ const parse = <S extends z.core.$ZodType>(schema: S, value: unknown): z.output<S
   return read.success ? read.data : null
 }
 
+/** A ready cluster is degraded while a finding says that it serves less than it should. */
+const statusOf = (status: string | undefined, finding: WorstFinding | null) =>
+  status === 'ready' && finding !== null && finding.severity !== 'attention'
+    ? 'degraded'
+    : parse(statusSchema, status)
+
 function shownOf(
   { id, state, origins, addedAt }: KnownCluster,
   servers: readonly KnownServer[],
+  finding: WorstFinding | null,
 ): PastCluster {
   const countOf = (role: string): number => servers.filter((s) => s.state.role === role).length
   // The servers of a cluster are in its datacenter.
@@ -73,10 +82,10 @@ function shownOf(
   return {
     id,
     name: state.name ?? null,
-    status: parse(statusSchema, state.status),
+    status: statusOf(state.status, finding),
     reason: origins.status?.reason ?? null,
     troubles: null,
-    finding: null,
+    finding,
     upgrade: null,
     certificates_ending: null,
     datacenter: place === undefined ? null : { id: null, code: place },
@@ -159,16 +168,26 @@ const readers: MemoryReaders<typeof clusterList.list, Row> = {
 }
 
 /** A page of the clusters of a time. @throws Problem bad_request, before_history */
-export async function pageOfPast(past: Past, query: Query, at: string): Promise<Serialised> {
+type PastParts = Pick<ClusterParts, 'history' | 'worstThen'>
+
+export async function pageOfPast(
+  { history: { past }, worstThen }: PastParts,
+  query: Query,
+  at: string,
+): Promise<Serialised> {
   const time = new Date(at)
   const [all, servers] = [await past.clusters(time), await past.servers(time)]
+  const worst = await worstThen(time)
   const members = Map.groupBy(
     servers.filter((one) => !one.isRemoved),
     (one) => one.state.cluster?.id,
   )
   const rows = all
     .filter((known) => !known.isRemoved)
-    .map((known) => ({ known, shown: shownOf(known, members.get(known.id) ?? []) }))
+    .map((known) => ({
+      known,
+      shown: shownOf(known, members.get(known.id) ?? [], worst.get(known.id) ?? null),
+    }))
   const { items, ...page } = memoryPage(clusterList.list, rows, readers, query)
   const answer = z.parse(clusterListPast.answer, {
     ...page,
@@ -180,11 +199,19 @@ export async function pageOfPast(past: Past, query: Query, at: string): Promise<
 }
 
 /** A cluster at a time. @throws Problem bad_request, before_history, not_found */
-export async function clusterOfPast(past: Past, id: string, at: string): Promise<Serialised> {
-  const found = await past.cluster(new Date(at), id)
+export async function clusterOfPast(
+  { history: { past }, worstThen }: PastParts,
+  id: string,
+  at: string,
+): Promise<Serialised> {
+  const time = new Date(at)
+  const found = await past.cluster(time, id)
   if (found === undefined || found.cluster.isRemoved)
     throw new Problem('not_found', `There was no cluster ${id} at ${at}`)
-  const row = { known: found.cluster, shown: shownOf(found.cluster, found.servers) }
+  const row = {
+    known: found.cluster,
+    shown: shownOf(found.cluster, found.servers, (await worstThen(time)).get(id) ?? null),
+  }
   const answer = z.parse(clusterGetPast.answer, {
     ...row.shown,
     at: new Date(at).toISOString(),

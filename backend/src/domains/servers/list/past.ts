@@ -1,6 +1,7 @@
 /** Servers as they were at a time of the past, from what the history records. */
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
+import type { WorstFinding } from '#contract/findings/findings.ts'
 import type { ServerState } from '#contract/history/kinds.ts'
 import { selects } from '#contract/labels/selector.ts'
 import { memoryPage, type MemoryReaders, noValue } from '#contract/list.ts'
@@ -9,7 +10,8 @@ import { PastServer, serverGetPast, serverListPast } from '#contract/servers/pas
 import { serverList } from '#contract/servers/server.ts'
 import { versionKey } from '#contract/versions.ts'
 import { Serialised } from '../../../http/serve.ts'
-import type { Known, Past } from '../../history/api.ts'
+import type { Known } from '../../history/api.ts'
+import type { CallParts } from '../parts.ts'
 import { addressKey, selectorIn, statusRank } from '../present.ts'
 
 type Query = Input<typeof serverList>['query']
@@ -98,7 +100,7 @@ function kubernetesOf({ state, origins }: KnownServer): PastServer['kubernetes']
   }
 }
 
-function shownOf(known: KnownServer): PastServer {
+function shownOf(known: KnownServer, finding: WorstFinding | null): PastServer {
   const { state, origins } = known
   const { address, addresses, capacity, datacenter, failure, quarantine, reachable } = state
   return {
@@ -127,7 +129,7 @@ function shownOf(known: KnownServer): PastServer {
       failure === null || failure === undefined
         ? null
         : { reason: failure, since: iso(origins.failure?.at) },
-    finding: null,
+    finding,
     left_cluster: null,
     labels: state.labels ?? null,
     quarantine:
@@ -242,21 +244,26 @@ function demandRecorded(query: Query): void {
   if (query.reachable === 'away') refuse('reachable', 'whether an operation took a server offline')
 }
 
+/** What the calls about the past need. */
+export type PastParts = Pick<CallParts, 'history' | 'worstThen'>
+
 /** What is shown of the servers of a moment, as long as the history keeps the moment in memory. */
 const shownOfMoment = new WeakMap<readonly KnownServer[], readonly Row[]>()
-function rowsOf(all: readonly KnownServer[]): readonly Row[] {
+async function rowsAt({ history, worstThen }: PastParts, at: Date): Promise<readonly Row[]> {
+  const all = await history.past.servers(at)
   const made = shownOfMoment.get(all)
   if (made) return made
-  const rows = all.map((known) => ({ known, shown: shownOf(known) }))
+  const worst = await worstThen(at)
+  const rows = all.map((known) => ({ known, shown: shownOf(known, worst.get(known.id) ?? null) }))
   shownOfMoment.set(all, rows)
   return rows
 }
 
 /** A page of the servers of a time. @throws Problem bad_request, before_history */
-export async function pageOfPast(past: Past, query: Query, at: string): Promise<Serialised> {
+export async function pageOfPast(parts: PastParts, query: Query, at: string): Promise<Serialised> {
   demandRecorded(query)
-  const all = await past.servers(new Date(at))
-  const rows = rowsOf(all).filter(({ known }) => query.status !== undefined || !known.isRemoved)
+  const all = await rowsAt(parts, new Date(at))
+  const rows = all.filter(({ known }) => query.status !== undefined || !known.isRemoved)
   const { items, ...page } = memoryPage(serverList.list, rows, readers, query)
   const answer = z.parse(serverListPast.answer, {
     ...page,
@@ -271,10 +278,15 @@ export async function pageOfPast(past: Past, query: Query, at: string): Promise<
 }
 
 /** A server at a time. @throws Problem bad_request, before_history, not_found */
-export async function serverOfPast(past: Past, id: string, at: string): Promise<Serialised> {
-  const known = await past.server(new Date(at), id)
+export async function serverOfPast(
+  { history, worstThen }: PastParts,
+  id: string,
+  at: string,
+): Promise<Serialised> {
+  const time = new Date(at)
+  const known = await history.past.server(time, id)
   if (known === undefined) throw new Problem('not_found', `There was no server ${id} at ${at}`)
-  const { talos, ...shown } = shownOf(known)
+  const { talos, ...shown } = shownOf(known, (await worstThen(time)).get(id) ?? null)
   const answer = z.parse(serverGetPast.answer, {
     ...shown,
     talos: { ...talos, schematic: known.state.schematic ?? null, installed: null },
