@@ -6,17 +6,16 @@ import type { Words } from '../operation.ts'
 import { pageOf, time } from '../page.ts'
 import { Finding, findingList } from './findings.ts'
 
-const { id, kind, severity, object, cluster, datacenter } = Finding.shape
 /** A value that the history doesn't record. */
 const never = z.null()
 
 export const PastFinding = z.object({
-  id,
-  kind,
-  severity,
-  object,
-  cluster,
-  datacenter,
+  id: Finding.shape.id,
+  kind: Finding.shape.kind,
+  severity: Finding.shape.severity,
+  object: Finding.shape.object,
+  cluster: Finding.shape.cluster,
+  datacenter: Finding.shape.datacenter,
   /** When it had begun last. */
   since: z.nullable(time),
   reason: z.nullable(reasonText),

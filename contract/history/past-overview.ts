@@ -10,28 +10,26 @@ import { pastOf } from './past.ts'
 export const mostPastFindings = 50
 /** A value that the history doesn't record. */
 const never = z.null()
-const { servers, clusters, capacity } = Overview.shape
-const sums = capacity.def.element
 
 export const PastOverview = z.object({
   /** The findings that were open, the worst first. */
   findings: z.object({ total: z.int(), items: z.array(PastFinding) }),
   servers: z.object({
-    total: servers.shape.total,
-    maintenance: servers.shape.maintenance,
-    ready: servers.shape.ready,
-    reachable: servers.shape.reachable,
-    unreachable: servers.shape.unreachable,
+    total: Overview.shape.servers.shape.total,
+    maintenance: Overview.shape.servers.shape.maintenance,
+    ready: Overview.shape.servers.shape.ready,
+    reachable: Overview.shape.servers.shape.reachable,
+    unreachable: Overview.shape.servers.shape.unreachable,
     away: never,
-    unconfirmed: servers.shape.unconfirmed,
+    unconfirmed: Overview.shape.servers.shape.unconfirmed,
   }),
   clusters: z.object({
-    total: clusters.shape.total,
-    by_status: clusters.shape.by_status,
+    total: Overview.shape.clusters.shape.total,
+    by_status: Overview.shape.clusters.shape.by_status,
   }),
   capacity: z.array(
     z.object({
-      ...sums.shape,
+      ...Overview.shape.capacity.def.element.shape,
       datacenter: z.nullable(z.object({ id: never, code: codeText })),
     }),
   ),

@@ -9,7 +9,6 @@ import { pageOf, time } from '../page.ts'
 import { ListedServer, NodeType, serverList, ServerStatus } from './server.ts'
 import { serverGet } from './servers.ts'
 
-const { hardware, identity, talos } = ListedServer.shape
 /** A value that the history never records. */
 const never = z.null()
 
@@ -31,7 +30,7 @@ export const PastServer = z.object({
       since: z.nullable(time),
     }),
   ),
-  hardware,
+  hardware: ListedServer.shape.hardware,
   ineligible: never,
   drift: z.nullable(z.object({ since: z.nullable(time), seen: never })),
   pending: never,
@@ -51,7 +50,7 @@ export const PastServer = z.object({
   created_at: z.nullable(time),
   talos: z.object({
     version: z.nullable(codeText),
-    stage: z.nullable(talos.shape.stage),
+    stage: z.nullable(ListedServer.shape.talos.shape.stage),
     reachable: z.nullable(z.boolean()),
     last_contact_at: never,
     unreachable_since: z.nullable(time),
@@ -59,7 +58,7 @@ export const PastServer = z.object({
     silent_after: never,
   }),
   identity: z.object({
-    state: z.nullable(identity.shape.state),
+    state: z.nullable(ListedServer.shape.identity.shape.state),
     uuid: z.nullable(codeText),
     serial: z.nullable(nameText),
     seen: never,

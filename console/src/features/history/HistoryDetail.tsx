@@ -22,6 +22,7 @@ export function HistoryDetail({ entry: e }: { entry: HistoryEntry }) {
           ['Kind', historyKinds[e.kind].title],
           ['Time', exact(e.at)],
           ['Who', whoSaid(e)],
+          !e.simulated && ['Then', <a href={`/?at=${e.at}`}>See the fleet then</a>],
           e.simulated && ['Simulated', 'It did not happen: the simulation of the demo made it up'],
           ['Of', <a href={pageOf(e)}>{e.object.name}</a>],
           e.cluster !== null &&

@@ -6,7 +6,8 @@ import { usePreferences } from '../../api/preferences.ts'
 import { whenProofNeeded } from '../../api/identity/proof.ts'
 import { query, queryClient } from '../../api/query.ts'
 import { onceOpened, part } from '../../ui/part.tsx'
-import { whenPageShown } from '../../lib/router.ts'
+import { isOfPast } from './past.ts'
+import { place, whenPageShown } from '../../lib/router.ts'
 import { useStore } from '../../lib/store.ts'
 import { hasThemeHere, setTheme } from '../../lib/theme.ts'
 import { DialogHost } from '../../ui/overlay/DialogHost.tsx'
@@ -21,10 +22,12 @@ import { SecondFactorBand } from '../proof/SecondFactorBand.tsx'
 import { Strip } from './Strip.tsx'
 
 const Palette = onceOpened(() => import('../search/Palette.tsx'))
+const Past = part(() => import('../../features/past/Past.tsx'))
 const Restored = part(() => import('../../features/restoration/Restored.tsx'))
 
 /** The frame of every page for signed-in users. */
 export default function AppLayout({ children }: { children: ReactNode }) {
+  const inPast = useStore(place, isOfPast)
   useEffect(() => followEvents(queryClient), [])
   useEffect(() => whenProofNeeded(async () => (await confirmIdentity()) === true), [])
   // Closes a page's dialogs when the user leaves the page in any way, such as by the browser's
@@ -60,15 +63,21 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       </a>
       <Sidebar />
       <div className={css['main']}>
-        <Header />
+        <Header inPast={inPast} />
         <main id="content" className={css['content']} tabIndex={-1}>
           <SessionBand />
           <SecondFactorBand />
           <RestoredBand />
-          {children}
+          {inPast ? (
+            <Suspense fallback={null}>
+              <Past />
+            </Suspense>
+          ) : (
+            children
+          )}
         </main>
       </div>
-      <Strip />
+      <Strip inPast={inPast} />
       <ThemeOfUser />
       <PaletteHost />
       <DialogHost />

@@ -11,7 +11,7 @@ import css from './Strip.module.css'
  * The strip at the bottom shows whether the page is live. Its right corner is free for the version
  * label.
  */
-export function Strip() {
+export function Strip({ inPast }: { inPast: boolean }) {
   const { state, lastEventAt, since: sinceAt } = useStore(liveState)
   const installation = useInstallation()
   const since = sinceAt === null ? '' : `since ${clock(sinceAt)}`
@@ -27,11 +27,17 @@ export function Strip() {
     <footer className={css['strip']}>
       {/* Announces changes of the live state to screen readers. */}
       <span className={css['state']} role="status">
-        <StatusDot quiet tone={tone} why={state === 'polling' ? since : undefined}>
-          {state === 'silent' ? <b className="c-danger">{words}</b> : words}
-        </StatusDot>
+        {inPast ? (
+          <span className="c-accent">The past: nothing can be changed</span>
+        ) : (
+          <StatusDot quiet tone={tone} why={state === 'polling' ? since : undefined}>
+            {state === 'silent' ? <b className="c-danger">{words}</b> : words}
+          </StatusDot>
+        )}
       </span>
-      {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
+      {!inPast && lastEventAt !== null && (
+        <span className="hide-sm num">last event {clock(lastEventAt)}</span>
+      )}
       <span className="hide-sm">times in {zone()}</span>
       {installation?.simulated && (
         <span

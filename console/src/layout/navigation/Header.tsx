@@ -13,7 +13,8 @@ import { RunningOperations } from './RunningOperations.tsx'
 
 const mac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
-export function Header() {
+/** `inPast`: the page shows a time of the past, when other operations ran. */
+export function Header({ inPast }: { inPast: boolean }) {
   return (
     <header className={css['head']}>
       <MobileMenu />
@@ -28,7 +29,7 @@ export function Header() {
         <span>Go to or do anything</span>
         <Kbd>{mac ? '⌘K' : 'Ctrl K'}</Kbd>
       </button>
-      <RunningOperations />
+      {!inPast && <RunningOperations />}
       <Profile />
     </header>
   )

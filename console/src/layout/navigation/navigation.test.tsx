@@ -69,13 +69,13 @@ test('the drawer lists the entries, opens a submenu with a back button, has Log 
 })
 
 test('the profile menu opens by a chevron, and shows Profile, the email, or "Loading..." until the email is known, and Log out', async () => {
-  const { rerender } = render(<Header />)
+  const { rerender } = render(<Header inPast={false} />)
   await userEvent.click(screen.getByRole('button', { name: 'Profile' }))
   const menu = await screen.findByRole('menu', { name: 'Profile' })
   within(menu).getByText('Profile')
   within(menu).getByText('Loading...')
   expect(within(menu).getAllByRole('menuitem').at(-1)?.textContent).toBe('Log out')
   user = { email: 'olga@example.com', name: 'Olga' }
-  rerender(<Header />)
+  rerender(<Header inPast={false} />)
   within(menu).getByText('olga@example.com')
 })
