@@ -75,8 +75,9 @@ export const mostInCircle = 4
  * order, in which each imports only those before it. At most 4 are allowed; the list only shrinks.
  */
 export const upBetweenDomains = [
-  // What channels are told is judged from findings, and findings name the channels that fail.
-  'backend/src/domains/alerts -> backend/src/domains/findings',
+  // What channels are told are incidents, which are made of findings, and findings name the channels
+  // that fail.
+  'backend/src/domains/alerts -> backend/src/domains/incidents',
   // Sessions ask for accounts, and accounts are protected with the passwords of sessions.
   'backend/src/domains/sessions -> backend/src/domains/users',
 ]

@@ -36,7 +36,9 @@ test('each rule finds an import that breaks the rule', async () => {
       "export type { Offer } from '../offers/api.ts'\nexport interface Rack {}",
     'backend/src/domains/offers/api.ts':
       "export { look } from '../racks/api.ts'\nexport interface Offer {}",
-    'backend/src/domains/alerts/api.ts': "export type { Finding } from '../findings/api.ts'",
+    'backend/src/domains/alerts/api.ts': "export type { Incident } from '../incidents/api.ts'",
+    'backend/src/domains/incidents/api.ts':
+      "export type { Finding } from '../findings/api.ts'\nexport interface Incident {}",
     'backend/src/domains/findings/api.ts':
       "export * from '../alerts/api.ts'\nexport interface Finding {}",
     'backend/src/domains/audit/audit.ts':

@@ -24,7 +24,7 @@ import {
 import { events as makeEvents } from './domains/events/events.ts'
 import { findings as makeFindings } from './domains/findings/findings.ts'
 import { history as makeHistory } from './domains/history/history.ts'
-import { incidents } from './domains/incidents/incidents.ts'
+import { incidents as makeIncidents } from './domains/incidents/incidents.ts'
 import { keeping } from './domains/incidents/keeping.ts'
 import { imageDomain } from './domains/images/domain.ts'
 import { invitations as makeInvitations } from './domains/invitations/invitations.ts'
@@ -133,9 +133,10 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     versions: images.versions,
     incidents: keeping(platform),
   })
+  const incidents = makeIncidents({ ...platform, findings, operations, users })
   const alerts = makeAlerts({
     ...platform,
-    findings,
+    incidents,
     operations,
     servers,
     clusters,
@@ -254,7 +255,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     audit,
     events,
     findings,
-    incidents({ ...platform, findings, operations, users }),
+    incidents,
     history,
     alerts,
     overview({

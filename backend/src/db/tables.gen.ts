@@ -9,11 +9,12 @@ type OptionalJson<T> = ColumnType<T | null, string | null | undefined, string | 
 
 export interface Tables {
   alert: {
-    finding_id: string
+    finding_id: string | null
     channel_id: string
     told_at: Date
     ended_at: Date | null
     again: Generated<boolean>
+    incident_id: string
   }
   alert_rule: {
     id: Generated<string>

@@ -58,7 +58,7 @@ test('a finding is sent once to a signed webhook as a CloudEvent, and its end is
     id: event['id'],
     state: 'sent',
     attempts: 1,
-    subject: 'Down: web-1: Server unreachable',
+    subject: 'Degraded: web-1 does not answer',
   })
   const { text, tries } = (await viewer.call(deliveryGet, { params: { id: sent!.id } })).answer!
   expect(text).toContain('web-1')
@@ -69,6 +69,10 @@ test('a finding is sent once to a signed webhook as a CloudEvent, and its end is
   await mend([id])
   await backend.engine.run(600_000)
   expect(told()).toEqual([['began web-1'], ['ended web-1']])
+  const subjects = (await deliveriesTo(name)).map((one) => one.subject)
+  expect(subjects).toContainEqual(
+    expect.stringMatching(/^Recovered after \d+ s: web-1 does not answer$/),
+  )
 })
 
 test('forty servers that fall silent at once are one message', async () => {

@@ -1,4 +1,4 @@
-/** Alerts: channels, rules, silences, and the messages that follow from findings. */
+/** Alerts: channels, rules, silences, and the messages that follow from incidents. */
 import {
   channelCreate,
   channelGet,
@@ -21,7 +21,7 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/api.ts'
 import { silencesInForce } from './deciding.ts'
-import type { Findings } from '../findings/api.ts'
+import type { Incidents } from '../incidents/api.ts'
 import type { Operations } from '../operations/api.ts'
 import type { Servers } from '../servers/api.ts'
 import type { Alerts } from './api.ts'
@@ -40,7 +40,7 @@ const keptMs = 30 * 24 * 3_600_000
 export function alerts(
   parts: Platform &
     RuleParts & {
-      readonly findings: Pick<Findings, 'standing'>
+      readonly incidents: Pick<Incidents, 'standing' | 'told'>
       readonly operations: Pick<Operations, 'touched'>
       readonly servers: Pick<Servers, 'conditions'>
       readonly clusters: Pick<Clusters, 'conditions'>

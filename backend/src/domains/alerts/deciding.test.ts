@@ -3,11 +3,10 @@ import { expect, test } from 'vitest'
 import { alertRuleLimit } from '#contract/alerts/rules.ts'
 import { mostSilences, type SilenceTerms } from '#contract/alerts/silences.ts'
 import { costOf, longestTurnMs } from '../../testing/turns.ts'
-import type { StandingFinding } from '../findings/api.ts'
+import type { StandingFinding, StandingIncident } from '../incidents/api.ts'
 import {
   type ChannelView,
   decide,
-  nextTime,
   rulesAbout,
   type RuleTerms,
   silenceOf as silenceAbout,
@@ -65,6 +64,23 @@ const silenceOf = (more: Partial<SilenceTerms> = {}): SilenceTerms => ({
   ...more,
 })
 
+/** Each finding is an incident of its own; a server that fell silent with others, part of theirs. */
+const incidentOf = (finding: StandingFinding): StandingIncident => ({
+  id: finding.id,
+  title: `${finding.object.name} does not answer`,
+  effect: 'one_server',
+  severity: 'degraded',
+  since: finding.since,
+  ended_at: finding.ended_at,
+  remedies: [],
+  cause: finding,
+  worst: null,
+  parts: [finding],
+  begins: finding.begins,
+  isAssigned: finding.acknowledged !== null,
+  merged_into: finding.ended_at === null ? null : finding.caused_by,
+})
+
 /** A channel that remembers what it was told, and a clock that jumps to the next decision. */
 function channelOf({ id = randomUUID(), reminds = true } = {}) {
   const told = new Map<string, Told>()
@@ -87,7 +103,7 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
       const { silences = [], clusterOf = () => null, rules = [ruleOf()], ...others } = more
       const inForce = await silencesInForce(silences, now)
       const view: ChannelView = { id, reminds, last, told }
-      const { tell, over, again } = await decide(findings, view, {
+      const { tell, over, again } = await decide(findings.map(incidentOf), view, {
         about: rulesAbout(rules, clusterOf),
         silenced: (finding) => silenceAbout(finding, inForce, clusterOf),
         explained: () => false,
@@ -95,11 +111,11 @@ function channelOf({ id = randomUUID(), reminds = true } = {}) {
         ...others,
       })
       for (const one of over) told.set(one, { ...told.get(one)!, ended_at: now })
-      for (const { finding, event } of tell)
+      for (const { incident, event } of tell)
         told.set(
-          finding.id,
+          incident.id,
           event === 'ended'
-            ? { ...told.get(finding.id)!, ended_at: now }
+            ? { ...told.get(incident.id)!, ended_at: now }
             : { told_at: now, again: false, ended_at: null },
         )
       if (tell.length > 0) {
@@ -480,16 +496,4 @@ test('an Alertmanager is not reminded, because it repeats by its own rules', asy
     findingOf({ id: 'a0000000-0000-4000-8000-000000000000' }),
   ])
   expect(channel.messages).toEqual([{ at: 30_000, told: ['began'] }])
-})
-
-test('the next time of the day is today or tomorrow, never now', () => {
-  expect(nextTime('07:00', new Date('2026-11-27T06:59:59Z')).toISOString()).toBe(
-    '2026-11-27T07:00:00.000Z',
-  )
-  expect(nextTime('07:00', new Date('2026-11-27T07:00:00Z')).toISOString()).toBe(
-    '2026-11-28T07:00:00.000Z',
-  )
-  expect(nextTime('00:15', new Date('2026-12-31T23:00:00Z')).toISOString()).toBe(
-    '2027-01-01T00:15:00.000Z',
-  )
 })

@@ -6,9 +6,9 @@ import { matches } from '#contract/alerts/rules.ts'
 import { isAbout, isSilent, type SilenceTerms } from '#contract/alerts/silences.ts'
 import { passing, slices } from '../../slices.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
-import type { StandingFinding } from '../findings/api.ts'
+import type { StandingFinding, StandingIncident } from '../incidents/api.ts'
 
-/** When, and of what, a rule tells its channels. */
+/** When, and of what, a rule tells its channels. Rules and silences go by findings. */
 export interface RuleTerms {
   readonly severities: readonly string[]
   readonly kinds: readonly string[]
@@ -21,9 +21,9 @@ export interface RuleTerms {
   readonly paused: boolean
 }
 
-/** What a channel was told of a finding. */
+/** What a channel was told of an incident. */
 export interface Told {
-  /** When it was last told that the finding is open. */
+  /** When it was last told that the incident is open. */
   readonly told_at: Date
   /** Whether it is to be told of it again, as if it began. */
   readonly again: boolean
@@ -43,8 +43,8 @@ export interface ChannelView {
 export type Event = 'began' | 'reminder' | 'ended'
 export interface Decision {
   /** What one message tells now. Empty: there is no message. */
-  readonly tell: readonly { readonly finding: StandingFinding; readonly event: Event }[]
-  /** Ids of findings whose end another message tells. */
+  readonly tell: readonly { readonly incident: StandingIncident; readonly event: Event }[]
+  /** Ids of incidents whose end that of another tells. */
   readonly over: readonly string[]
   /** When to decide again at the latest; null: when something changes. */
   readonly again: Date | null
@@ -116,14 +116,19 @@ export function silenceOf(
   return byEnd.find((one) => one.repeats !== null) ?? byEnd[0]
 }
 
+interface How {
+  readonly gather: number
+  readonly reminds: boolean
+  readonly now: Date
+}
+
 /** When the channel is told next of an open finding, by the rule that is first. */
 function nextOf(
   finding: StandingFinding,
   told: Told | undefined,
   rules: readonly RuleTerms[],
-  { gather, reminds, now }: { gather: number; reminds: boolean; now: Date },
+  { gather, reminds, now }: How,
 ): Stage | undefined {
-  if (finding.acknowledged !== null) return undefined
   const stages = rules.flatMap((rule): Stage[] => {
     if (told) {
       if (!reminds) return []
@@ -147,7 +152,7 @@ function nextOf(
   return stages.toSorted((a, b) => a.due.getTime() - b.due.getTime())[0]
 }
 
-/** When the end of a finding is told. `begins`: when it began, the last times. */
+/** When the end of an incident is told. `begins`: when it began, the last times. */
 export function endTold(end: Date, begins: readonly Date[]): Date {
   const recent = begins.filter((at) => end.getTime() - at.getTime() < flapMs)
   return later(end, recent.length >= flaps ? flapMs : settleMs)
@@ -184,72 +189,94 @@ export function rulesAbout(
   }
 }
 
+interface Around {
+  /** The rules about a finding, which are the same for every channel. */
+  readonly about: (finding: StandingFinding) => readonly RuleTerms[]
+  /** The silence of the finding, which is the same for every channel. */
+  readonly silenced: (finding: StandingFinding) => SilenceTerms | undefined
+  /** Whether a running change explains the finding. */
+  readonly explained: (finding: StandingFinding) => boolean
+  readonly now: Date
+}
+
 /**
- * Decides for one channel, in slices.
- * @param about the rules about a finding, which are the same for every channel
- * @param explained whether a running change explains the finding
- * @param silenced the silence of the finding, which is the same for every channel
+ * What a channel is told of an open incident: what one of its findings gives, that no silence and no
+ * running change holds back. Undefined: nothing now.
  */
-export async function decide(
-  findings: readonly StandingFinding[],
-  channel: ChannelView,
-  {
-    about,
-    silenced,
-    explained,
-    now,
-  }: {
-    about: (finding: StandingFinding) => readonly RuleTerms[]
-    silenced: (finding: StandingFinding) => SilenceTerms | undefined
-    explained: (finding: StandingFinding) => boolean
-    now: Date
-  },
-): Promise<Decision> {
-  const tells = (rule: RuleTerms) =>
-    rule.channel_ids === null || rule.channel_ids.includes(channel.id)
-  const isFurther = channel.last !== null && later(channel.last, furtherWithinMs) > now
-  const how = {
-    gather: isFurther ? gatherMs.further : gatherMs.first,
-    reminds: channel.reminds,
-    now,
-  }
-  const open = new Set(findings.flatMap((one) => (one.ended_at === null ? [one.id] : [])))
-  const slice = slices()
-  const over: string[] = []
-  const again: Date[] = []
-  const ripe: { finding: StandingFinding; event: Event; isDue: boolean }[] = []
-  // A channel gets no message about its own failure: it would arrive after the failure.
-  for (const finding of findings.filter((one) => one.object.id !== channel.id)) {
-    if (slice.isOver()) await slice.next()
-    const before = channel.told.get(finding.id)
-    const told = before?.ended_at === null ? before : undefined
-    if (finding.ended_at !== null) {
-      if (!told) continue
-      // A server that fell silent with others: their finding tells the end, if the channel hears it.
-      if (finding.kind === 'server_unreachable' && finding.caused_by !== null) {
-        if (channel.told.get(finding.caused_by)?.ended_at === null) {
-          over.push(finding.id)
-          continue
-        }
-        if (open.has(finding.caused_by)) continue
-      }
-      const due = endTold(new Date(finding.ended_at), finding.begins)
-      if (due > now) again.push(due)
-      else ripe.push({ finding, event: 'ended', isDue: true })
-      continue
-    }
-    const stage = nextOf(finding, told?.again ? undefined : told, about(finding).filter(tells), how)
+function openStage(
+  parts: readonly StandingFinding[],
+  told: Told | undefined,
+  how: How,
+  { about, silenced, explained, now }: Around,
+  again: Date[],
+): { readonly event: Event; readonly isDue: boolean } | undefined {
+  let found: { event: Event; isDue: boolean } | undefined
+  for (const finding of parts) {
+    const stage = nextOf(finding, told, about(finding), how)
     if (!stage) continue
     if (stage.due > now) again.push(stage.due)
     if (stage.ripe > now) continue
     const silence = silenced(finding)
     if (silence) again.push(silence.repeats ? later(now, lookAgainMs) : new Date(silence.ends_at))
     else if (explained(finding)) again.push(later(now, lookAgainMs))
-    else ripe.push({ finding, event: stage.event, isDue: stage.due <= now })
+    else found = { event: stage.event, isDue: stage.due <= now || (found?.isDue ?? false) }
+  }
+  return found
+}
+
+/**
+ * Decides for one channel, in slices. An incident is told once, again when it takes more or begins
+ * anew, and when it ends.
+ */
+export async function decide(
+  incidents: readonly StandingIncident[],
+  channel: ChannelView,
+  around: Around,
+): Promise<Decision> {
+  const { now } = around
+  const tells = (rule: RuleTerms) =>
+    rule.channel_ids === null || rule.channel_ids.includes(channel.id)
+  const about = (finding: StandingFinding) => around.about(finding).filter(tells)
+  const isFurther = channel.last !== null && later(channel.last, furtherWithinMs) > now
+  const how = {
+    gather: isFurther ? gatherMs.further : gatherMs.first,
+    reminds: channel.reminds,
+    now,
+  }
+  const open = new Set(incidents.flatMap((one) => (one.ended_at === null ? [one.id] : [])))
+  const slice = slices()
+  const over: string[] = []
+  const again: Date[] = []
+  const ripe: { incident: StandingIncident; event: Event; isDue: boolean }[] = []
+  for (const incident of incidents) {
+    if (slice.isOver()) await slice.next()
+    const before = channel.told.get(incident.id)
+    const told = before?.ended_at === null ? before : undefined
+    if (incident.ended_at !== null) {
+      if (!told) continue
+      // It turned out to be part of another: that one tells the end, if the channel hears of it.
+      if (incident.merged_into !== null) {
+        if (channel.told.get(incident.merged_into)?.ended_at === null) {
+          over.push(incident.id)
+          continue
+        }
+        if (open.has(incident.merged_into)) continue
+      }
+      const due = endTold(new Date(incident.ended_at), incident.begins)
+      if (due > now) again.push(due)
+      else ripe.push({ incident, event: 'ended', isDue: true })
+      continue
+    }
+    // Who has an incident isn't reminded of it, and hears when it takes more.
+    if (incident.isAssigned && !told?.again) continue
+    // A channel gets no message about its own failure: it would arrive after the failure.
+    const parts = incident.parts.filter((one) => one.object.id !== channel.id)
+    const stage = openStage(parts, told?.again ? undefined : told, how, { ...around, about }, again)
+    if (stage) ripe.push({ incident, ...stage })
   }
   const isAny = ripe.some((one) => one.isDue)
   return {
-    tell: isAny ? ripe.map(({ finding, event }) => ({ finding, event })) : [],
+    tell: isAny ? ripe.map(({ incident, event }) => ({ incident, event })) : [],
     over,
     again: earliest(again),
   }

@@ -61,7 +61,13 @@ function existing(
 ): { readonly row: store.DeliveryRow; readonly content: Content } {
   const hidden = hiddenFrom(caller)
   const content = row?.content as Content | undefined
-  const items = content?.items.filter(({ object }) => !hidden.includes(object.kind))
+  const items = content?.items
+    .filter(({ object }) => !hidden.includes(object.kind))
+    .map((item) =>
+      item.incident?.worst && hidden.includes(item.incident.worst.object)
+        ? { ...item, incident: { ...item.incident, worst: null } }
+        : item,
+    )
   if (!row || !content || !items || (items.length === 0 && content.items.length > 0))
     throw new Problem('not_found', 'There is no such message')
   return { row, content: { ...content, items } }

@@ -91,7 +91,9 @@ export function delivering(parts: RefreshParts & Pick<Platform, 'engine'>): Reco
   /** What began and is still open is told afresh, because not every rule reminds of it. */
   const dropped = async (tx: Tx, channelId: string, row: deliveries.DeliveryRow): Promise<void> => {
     const { items } = row.content as Content
-    const reminders = items.flatMap(({ id, event }) => (event === 'reminder' ? [id] : []))
+    const reminders = items.flatMap(({ incident_id: id, event }) =>
+      event === 'reminder' && id ? [id] : [],
+    )
     await deliveries.tellAfresh(tx, channelId, row.created_at, reminders)
     await wakeAlerts(engine, tx)
   }

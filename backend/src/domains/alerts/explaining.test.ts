@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { StandingFinding } from '../findings/api.ts'
+import type { StandingFinding } from '../incidents/api.ts'
 import { type Conditions, explainedBy } from './explaining.ts'
 
 const at = new Date('2026-11-27T03:00:00Z')

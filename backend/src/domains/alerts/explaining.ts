@@ -4,7 +4,7 @@
  */
 import type { FindingKind } from '#contract/findings/kinds.ts'
 import type { ClusterCondition } from '../clusters/api.ts'
-import type { StandingFinding } from '../findings/api.ts'
+import type { StandingFinding } from '../incidents/api.ts'
 import type { ServerCondition } from '../servers/api.ts'
 
 /** A server comes back within this time after the end of a step, in ms. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { nextTime } from './deciding.ts'
 import { type Item, textOf } from './message.ts'
 
 const id = '0198c0de-0000-7000-8000-000000000001'
@@ -35,4 +36,16 @@ test('a message leads to what it is about: of a datacenter, to its silent server
   expect(text('server', 'a')).toBe(`${page}/servers/${id}`)
   expect(text('channel', 'office')).toBe(`${own}/alerts/channels`)
   expect(text('installation', 'Steelyard')).toBe(`${own}/admin/backups`)
+})
+
+test('the next time of the day is today or tomorrow, never now', () => {
+  expect(nextTime('07:00', new Date('2026-11-27T06:59:59Z')).toISOString()).toBe(
+    '2026-11-27T07:00:00.000Z',
+  )
+  expect(nextTime('07:00', new Date('2026-11-27T07:00:00Z')).toISOString()).toBe(
+    '2026-11-28T07:00:00.000Z',
+  )
+  expect(nextTime('00:15', new Date('2026-12-31T23:00:00Z')).toISOString()).toBe(
+    '2027-01-01T00:15:00.000Z',
+  )
 })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { EndpointPolicy } from '../../endpoints/policy.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { Platform } from '../../platform.ts'
-import type { Findings } from '../findings/api.ts'
+import type { Incidents } from '../incidents/api.ts'
 import type { Channels } from './channels.ts'
 import { itemOf } from './message.ts'
 import { refreshMs, send } from './sending.ts'
@@ -12,7 +12,7 @@ import * as store from './store.ts'
 
 export interface RefreshParts extends Pick<Platform, 'db' | 'config' | 'tracing'> {
   readonly channels: Pick<Channels, 'open' | 'note'>
-  readonly findings: Pick<Findings, 'standing'>
+  readonly incidents: Pick<Incidents, 'standing'>
   readonly policy: EndpointPolicy
 }
 
@@ -21,17 +21,23 @@ export interface RefreshParts extends Pick<Platform, 'db' | 'config' | 'tracing'
  * nothing is open.
  */
 export const refreshing =
-  ({ db, config, tracing, channels, findings, policy }: RefreshParts) =>
+  ({ db, config, tracing, channels, incidents, policy }: RefreshParts) =>
   async (channel: store.ChannelRow, job: Job): Promise<number> => {
     const told = await deliveries.toldOf(db, channel.id)
-    const mine = new Set(told.map((one) => one.finding_id))
+    const mine = new Map(told.map((one) => [one.incident_id, one.finding_id]))
     if (mine.size === 0) return Infinity
     const waitMs = (channel.refreshed_at?.getTime() ?? 0) + refreshMs - job.now()
     if (waitMs > 0) return waitMs
-    const open = (await findings.standing(db, [])).filter((one) => mine.has(one.id))
+    const open = (await incidents.standing(db, [])).filter((one) => mine.has(one.id))
     if (open.length === 0) return refreshMs
     const now = new Date(job.now())
-    const items = open.map((one) => itemOf(one, 'began'))
+    const items = open.map((one) =>
+      itemOf(
+        one,
+        'began',
+        one.parts.find(({ id }) => id === mine.get(one.id)),
+      ),
+    )
     const outcome = await send(
       await channels.open(db, channel),
       { id: randomUUID(), at: now, content: { test: false, items, more: 0 } },

@@ -221,41 +221,47 @@ export const lastMade = async (on: On): Promise<ReadonlyMap<string, Date>> =>
     ).map((row) => [row.channel_id!, row.at]),
   )
 
-/** Ids of the findings of which a channel was told and not yet that they have ended. */
+/** Ids of the incidents of which a channel was told and not yet that they have ended. */
 export const toldIds = async (on: On): Promise<string[]> => {
   const rows = await on
     .selectFrom('alert')
-    .select('finding_id')
+    .select('incident_id')
     .distinct()
     .where('ended_at', 'is', null)
     .execute()
-  return rows.map((row) => row.finding_id)
+  return rows.map((row) => row.incident_id)
 }
 /** What the channel was told and not yet that it has ended. */
 export const toldOf = (on: On, channelId: string) =>
   on
     .selectFrom('alert')
-    .select(['finding_id', 'told_at', 'again', 'ended_at'])
+    .select(['incident_id', 'finding_id', 'told_at', 'again', 'ended_at'])
     .where('channel_id', '=', channelId)
     .where('ended_at', 'is', null)
     .execute()
 
-/** The channel was told that these findings are open. */
-export const tell = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
-  sql`insert into alert (finding_id, channel_id, told_at)
-    select f, ${channelId}, ${at} from unnest(${findingIds}::uuid[]) as f
-    on conflict (finding_id, channel_id) do update set told_at = excluded.told_at, again = false, ended_at = null`.execute(
+/** The channel was told that these incidents are open, each with the finding that is its cause. */
+export const tell = (
+  tx: Tx,
+  channelId: string,
+  told: readonly { readonly id: string; readonly findingId: string }[],
+  at: Date,
+) =>
+  sql`insert into alert (incident_id, channel_id, finding_id, told_at)
+    select o.incident, ${channelId}, o.finding, ${at}
+    from unnest(${told.map(({ id }) => id)}::uuid[], ${told.map(({ findingId }) => findingId)}::uuid[]) as o (incident, finding)
+    on conflict (incident_id, channel_id) do update set finding_id = excluded.finding_id, told_at = excluded.told_at, again = false, ended_at = null`.execute(
     tx,
   )
-/** Makes every channel that was told of the open finding hear of it again. */
-export const tellAgain = (tx: Tx, findingId: string) =>
+/** Makes every channel that was told of these open incidents hear of them again. */
+export const tellAgain = (tx: Tx, incidentIds: readonly string[]) =>
   tx
     .updateTable('alert')
     .set({ again: true })
-    .where('finding_id', '=', findingId)
+    .where('incident_id', '=', sql<string>`any(${incidentIds}::uuid[])`)
     .where('ended_at', 'is', null)
     .execute()
-/** Makes the channel hear again of what it was last told at this time, without these findings. */
+/** Makes the channel hear again of what it was last told at this time, without these incidents. */
 export const tellAfresh = (tx: Tx, channelId: string, at: Date, without: readonly string[]) =>
   tx
     .updateTable('alert')
@@ -263,9 +269,9 @@ export const tellAfresh = (tx: Tx, channelId: string, at: Date, without: readonl
     .where('channel_id', '=', channelId)
     .where('told_at', '=', at)
     .where('ended_at', 'is', null)
-    .where('finding_id', '<>', sql<string>`all(${without}::uuid[])`)
+    .where('incident_id', '<>', sql<string>`all(${without}::uuid[])`)
     .execute()
-/** Makes the channel hear again of every open finding. */
+/** Makes the channel hear again of every open incident. */
 export const tellAllAfresh = (tx: Tx, channelId: string) =>
   tx
     .updateTable('alert')
@@ -273,13 +279,13 @@ export const tellAllAfresh = (tx: Tx, channelId: string) =>
     .where('channel_id', '=', channelId)
     .where('ended_at', 'is', null)
     .execute()
-/** The channel was told that these findings have ended. */
-export const tellEnd = (tx: Tx, channelId: string, findingIds: readonly string[], at: Date) =>
+/** The channel was told that these incidents have ended. */
+export const tellEnd = (tx: Tx, channelId: string, incidentIds: readonly string[], at: Date) =>
   tx
     .updateTable('alert')
     .set({ ended_at: at })
     .where('channel_id', '=', channelId)
-    .where('finding_id', '=', sql<string>`any(${findingIds}::uuid[])`)
+    .where('incident_id', '=', sql<string>`any(${incidentIds}::uuid[])`)
     .execute()
 
 export const forget = (db: Db, before: Date) =>

@@ -33,6 +33,8 @@ export interface OpenPart extends Pick<
   readonly causes: readonly string[]
   /** Findings of one kind with the same cause are one incident: its name. */
   readonly cause: string | null
+  /** It began anew while it was open: many more servers fell silent. */
+  readonly isAnew: boolean
   /** The incident that it was part of. */
   readonly incidentId: string | null
 }
@@ -87,6 +89,9 @@ export interface Findings {
    * what they are about is only counted.
    */
   readonly attention: (caller: UserCaller, silences: readonly SilenceTerms[]) => Promise<Attention>
-  /** Every open finding and these others, the worst first, as they are in this transaction. */
-  readonly standing: (on: Db | Tx, ids: readonly string[]) => Promise<StandingFinding[]>
+  /**
+   * Every open finding and those that these incidents had, the worst first, as they are in this
+   * transaction.
+   */
+  readonly standing: (on: Db | Tx, incidentIds: readonly string[]) => Promise<StandingFinding[]>
 }

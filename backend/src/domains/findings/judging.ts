@@ -9,7 +9,7 @@ import { findingKinds, findingObjects } from '#contract/findings/kinds.ts'
 import { inTransaction, tryLock, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
-import { channelCondition, endTold, tellAgain, wakeAlerts } from '../alerts/api.ts'
+import { channelCondition, endTold, wakeAlerts } from '../alerts/api.ts'
 import type { Clusters, ShownFindings } from '../clusters/api.ts'
 import type { OfferedVersions } from '../images/api.ts'
 import type { History } from '../history/api.ts'
@@ -18,6 +18,7 @@ import type { BehindServer, Patches } from '../patches/api.ts'
 import type { ServerConditions, Servers } from '../servers/api.ts'
 import type { Subnets } from '../subnets/api.ts'
 import { backupCondition, snapshotConditions } from '../snapshots/api.ts'
+import { causesFirst, withCauses } from './judge-causes.ts'
 import { judgeCluster } from './judge-clusters.ts'
 import { judgeDuplicates } from './judge-duplicates.ts'
 import { judgeInstallation } from './judge-installation.ts'
@@ -146,7 +147,19 @@ export function judging(parts: FindingParts) {
         }),
       ),
     ]
-    return { judged, standing, controlPlanes }
+    const silentIn = Map.groupBy(
+      conditions.unwell.filter(({ id }) => silent.has(id)),
+      (server) => server.cluster?.id ?? null,
+    )
+    return {
+      judged: withCauses(judged, {
+        silent,
+        silentIn,
+        controlPlanes: new Map(clusters.map((c) => [c.id, new Set(c.control_planes)])),
+      }),
+      standing,
+      controlPlanes,
+    }
   }
 
   /** A cluster shows its worst finding, so its version grows with each change of its findings. */
@@ -212,9 +225,8 @@ export function judging(parts: FindingParts) {
         count: open.count + 1,
         ended_at: null,
       })
-      await tellAgain(tx, open.id)
       await announce(tx, 'updated', open, changed)
-      return { id: open.id, since, reason }
+      return { id: open.id, since, reason, isAnew: true }
     }
     if (open) {
       const change = { ...columns, reason: told(one.reason, recent.length) }
@@ -295,7 +307,7 @@ export function judging(parts: FindingParts) {
     },
   ): Promise<void> => {
     const before = new Map(rows.map((row) => [row.id, row.incident_id]))
-    const open = [...kept].map(([one, { id, since, reason }]): OpenPart => ({
+    const open = [...kept].map(([one, { id, since, reason, isAnew = false }]): OpenPart => ({
       id,
       kind: one.kind,
       object: one.object,
@@ -310,6 +322,7 @@ export function judging(parts: FindingParts) {
         (ref) => causes.get(keyOf(ref)) ?? [],
       ),
       cause: one.cause ?? null,
+      isAnew,
       incidentId: before.get(id) ?? null,
     }))
     const incidents = await parts.incidents.keep(tx, open, over, at)
@@ -353,7 +366,7 @@ export function judging(parts: FindingParts) {
     const kept = new Map<Judged, Kept>()
     const changed: Changes = { findings: new Set(), clusters: new Set() }
     // Causes come before what they cause, so that these can name them.
-    for (const one of judged.toSorted((a, b) => Number(!!a.causedBy) - Number(!!b.causedBy))) {
+    for (const one of causesFirst(judged)) {
       const key = keyOf({ kind: one.kind, objectId: one.object.id })
       const [row, former] = [opened.get(key), ended.get(key)]
       const stored = await keep(tx, one, {

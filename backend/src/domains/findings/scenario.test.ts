@@ -15,8 +15,10 @@ import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { findingAffected, type Finding, findingList } from '#contract/findings/findings.ts'
 import { findingKinds } from '#contract/findings/kinds.ts'
 import { historyList } from '#contract/history/history.ts'
+import { incidentGet, incidentList } from '#contract/incidents/incidents.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { serverGet, serverList } from '#contract/servers/servers.ts'
+import { sharedPatchCreate, sharedPatchRemove } from '#contract/shared-patches/shared-patches.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { whenFileIsOver } from '../../testing/ending.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
@@ -39,18 +41,21 @@ const hourMs = 3_600_000
 const now = () => new Date(clock.now())
 
 /** What each channel received: path, id of the message, and what it tells: `began web`. */
-const received: { channel: string; id: string; told: string[] }[] = []
+const received: { channel: string; id: string; told: string[]; incidents: string[] }[] = []
 const receiver = createServer((request, response) => {
   let body = ''
   request.setEncoding('utf8').on('data', (part: string) => (body += part))
   request.on('end', () => {
     const { data } = JSON.parse(body) as {
-      data: { findings: { event: string; kind: string; object: { name: string } }[] }
+      data: {
+        findings: { event: string; kind: string; object: { name: string }; incident_id: string }[]
+      }
     }
     received.push({
       channel: request.url!.slice(1),
       id: String(request.headers['webhook-id']),
       told: data.findings.map((one) => `${one.event} ${one.kind} ${one.object.name}`),
+      incidents: data.findings.map((one) => `${one.event} ${one.incident_id}`),
     })
     response.end()
   })
@@ -292,7 +297,8 @@ test(
     }
     const [listed, table] = await Promise.all([cli('findings', '--json'), cli('cluster', 'list')])
     expect((JSON.parse(listed) as { items: Finding[] }).items).toEqual(found)
-    for (const { kind, object } of ofClusters)
+    // What needs attention leaves the cluster's word, and stands as its reason.
+    for (const { kind, object } of ofClusters.filter((f) => f.severity !== 'attention'))
       expect(table).toMatch(new RegExp(`^${object.name} .*${findingKinds[kind].word}`, 'm'))
 
     // What is urgent goes out at once. The process dies after each message has arrived, and the other
@@ -301,7 +307,9 @@ test(
     expect(received.map((one) => one.channel).toSorted()).toEqual(channels)
     await backend.engine.run(600_000)
     const sentTo = (channel: string) => received.filter((one) => one.channel === channel)
-    const urgent = [silent, second, ...six.filter((f) => f.severity === 'degraded')]
+    // What a finding causes is part of its incident, and isn't told by itself.
+    const causes = found.filter((f) => f.caused_by === null)
+    const urgent = [silent, ...six.filter((f) => f.severity === 'degraded')]
     const began = (all: readonly Finding[]) => all.map((f) => `began ${f.kind} ${f.object.name}`)
     for (const channel of channels) {
       const [once, again, ...more] = sentTo(channel)
@@ -318,7 +326,7 @@ test(
         .filter((one) => one.startsWith(event))
         .toSorted()
     for (const channel of channels) {
-      expect(counts(channel, 'began')).toEqual(began(found).toSorted())
+      expect(counts(channel, 'began')).toEqual(began(causes).toSorted())
       const ids = sentTo(channel).map((one) => one.id)
       expect(new Set(ids).size).toBe(ids.length - 1)
     }
@@ -353,7 +361,7 @@ test(
     await backend.engine.run(hourMs)
     for (const channel of channels)
       expect(counts(channel, 'ended')).toEqual(
-        found.map((f) => `ended ${f.kind} ${f.object.name}`).toSorted(),
+        causes.map((f) => `ended ${f.kind} ${f.object.name}`).toSorted(),
       )
 
     // Their history is there.
@@ -372,5 +380,69 @@ test(
         expect.stringContaining('connection refused'),
         expect.any(String),
       ])
+  },
+)
+
+test(
+  'a full etcd, a dead worker, a vanished datacenter, a cut-off control plane and a shared patch that 40 servers are behind are five incidents in the order of effect, told once each, and once when they are over',
+  { timeout: 600_000 },
+  async () => {
+    const shop = await cluster('shop', ber.id, 37)
+    const [worker, cutOff] = [shop.machines[10]!, halted.machines[0]!]
+    received.length = 0
+    const { id: patchId } = (
+      await admin.call(sharedPatchCreate, {
+        body: {
+          name: 'vlan-40',
+          weight: 500,
+          body: 'machine:\n  sysctls:\n    net.core.somaxconn: "1024"\n',
+          targets: { labels: [], cluster_ids: [shop.id], roles: [], node_ids: [] },
+        },
+      })
+    ).answer!
+    await contacts([...vanishing, worker, cutOff], false)
+    await looks(full, { alarm: 'nospace' })
+    await backend.domains.findings.judge()
+
+    const incidents = async () => (await viewer.call(incidentList, { query: {} })).answer!.items
+    const all = await incidents()
+    expect(all.map((i) => [i.effect, i.severity, i.title, i.parts.count])).toEqual([
+      ['nobody_served', 'down', `40 servers of ${fra.code} do not answer`, 3],
+      ['writes_refused', 'down', 'full refuses writes', 1],
+      ['redundancy_gone', 'degraded', 'halted-1 does not answer', 1],
+      ['one_server', 'degraded', 'shop-11 does not answer', 1],
+      ['in_time', 'attention', '40 servers are behind the shared patch vlan-40', 40],
+    ])
+    expect(all[0]!.worst).toMatchObject({ kind: 'cluster_quorum_lost' })
+    expect(all[1]!.remedies).toMatchObject([{ action: 'defragment' }])
+    const ids = all.map(({ id }) => id)
+
+    await backend.engine.run(24 * hourMs)
+    const counts = (channel: string, event: string) =>
+      received
+        .filter((one) => one.channel === channel)
+        .flatMap((one) => one.incidents.filter((text) => text.startsWith(event)))
+        .toSorted()
+    for (const channel of channels)
+      expect(counts(channel, 'began')).toEqual(ids.map((id) => `began ${id}`).toSorted())
+    expect((await incidents()).map(({ id }) => id)).toEqual(ids)
+
+    await contacts([...vanishing, worker, cutOff], true)
+    await looks(full)
+    await admin.call(sharedPatchRemove, { params: { id: patchId } })
+    await backend.domains.findings.judge()
+    await backend.engine.run(2 * hourMs)
+    // After a day, clusters without a snapshot need one; nothing else is left.
+    expect((await incidents()).filter((i) => i.kind !== 'cluster_snapshot_overdue')).toEqual([])
+    for (const channel of channels)
+      expect(counts(channel, 'ended')).toEqual(ids.map((id) => `ended ${id}`).toSorted())
+    const { story } = (await viewer.call(incidentGet, { params: { id: ids[1]! } })).answer!
+    const told = story.flatMap(({ text }) => (text.startsWith('A reminder') ? [] : [text]))
+    expect(told.toSorted()).toEqual([
+      ...channels.map((name) => `A message went to ${name}.`),
+      expect.stringContaining('It began. etcd is full'),
+      'It ended after 24 h.',
+      ...channels.map((name) => `${name} was told that it is over.`),
+    ])
   },
 )

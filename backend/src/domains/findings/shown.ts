@@ -8,6 +8,8 @@ export interface Kept {
   readonly id: string
   readonly since: Date
   readonly reason: string
+  /** It began anew while it was open. */
+  readonly isAnew?: true
 }
 
 /** By the object's id. A server that a finding about several names shows that finding. */

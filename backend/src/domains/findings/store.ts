@@ -70,10 +70,15 @@ export const among = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
     .where('id', '=', sql<string>`any(${ids}::uuid[])`)
     .execute()
 
-/** Every open finding, and these others. */
-export const openOr = (on: On, ids: readonly string[]): Promise<FindingRow[]> =>
+/** Every open finding, and those of these incidents. */
+export const openOr = (on: On, incidentIds: readonly string[]): Promise<FindingRow[]> =>
   findings(on)
-    .where((e) => e.or([e('ended_at', 'is', null), e('id', '=', sql<string>`any(${ids}::uuid[])`)]))
+    .where((e) =>
+      e.or([
+        e('ended_at', 'is', null),
+        e('incident_id', '=', sql<string>`any(${incidentIds}::uuid[])`),
+      ]),
+    )
     .orderBy(sql`array_position(${kindsOfFindings}::text[], kind)`)
     .orderBy('since')
     .orderBy('id')

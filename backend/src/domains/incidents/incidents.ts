@@ -14,13 +14,14 @@ import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { permits } from '#contract/permissions.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { type Findings, remediesOf } from '../findings/api.ts'
 import type { Operations } from '../operations/api.ts'
+import type { Incidents, StandingIncident } from './api.ts'
 import type { Users } from '../users/api.ts'
 import { assign, noteOn } from './assigning.ts'
 import * as store from './store.ts'
@@ -75,43 +76,107 @@ function present(row: store.IncidentRow, caller: UserCaller): Incident {
             at: assigned_at.toISOString(),
           },
     note: row.note,
-    remedies:
-      row.ended_at !== null
-        ? []
-        : remediesOf(worst?.kind ?? row.kind, {
-            id: worst?.object.id ?? row.object_id,
-            finding: worst?.finding_id ?? row.finding_id,
-            cluster: worst === null ? row.cluster_id : worst.cluster_id,
-            operation: worst === null ? row.operation_id : worst.operation_id,
-          }),
+    remedies: remediesFor(row, worst),
     story: [],
   }
 }
+
+/** Whether a remedy only shows more, and mends nothing. The health of a cluster has its upgrade. */
+const shows = ({ action, title }: Incident['remedies'][number]): boolean =>
+  action === 'server' ||
+  action === 'servers' ||
+  action === 'timeline' ||
+  (action === 'health' && title.startsWith('Open '))
+
+/** What mends the finding that takes the most, as far as it may be named. */
+const remediesFor = (
+  { ended_at, kind, object_id, finding_id, cluster_id, operation_id }: store.IncidentRow,
+  worst: store.IncidentRow['worst'],
+): Incident['remedies'] =>
+  ended_at !== null
+    ? []
+    : remediesOf(worst?.kind ?? kind, {
+        id: worst?.object.id ?? object_id,
+        finding: worst?.finding_id ?? finding_id,
+        cluster: worst === null ? cluster_id : worst.cluster_id,
+        operation: worst === null ? operation_id : worst.operation_id,
+      }).filter((remedy) => !shows(remedy))
 
 /** Operations that a story names. */
 const mostTried = 30
 
 interface IncidentParts extends Pick<Platform, 'db' | 'clock' | 'engine' | 'record'> {
-  readonly findings: Pick<Findings, 'taken'>
+  readonly findings: Pick<Findings, 'standing' | 'taken'>
   readonly operations: Pick<Operations, 'about'>
   readonly users: Pick<Users, 'lock'>
 }
 
-export function incidents(parts: IncidentParts): Domain {
+/** What messages ask of incidents. */
+const forMessages = (parts: Pick<IncidentParts, 'findings'>): Incidents => ({
+  async standing(on, ids) {
+    const rows = await store.openOr(on, ids)
+    const findings = Map.groupBy(
+      await parts.findings.standing(
+        on,
+        rows.map(({ id }) => id),
+      ),
+      (one) => one.incident_id,
+    )
+    return rows.flatMap((row): StandingIncident[] => {
+      const all = findings.get(row.id) ?? []
+      const own = row.ended_at === null ? all.filter((one) => one.ended_at === null) : all
+      const cause = own.find(({ id }) => id === row.finding_id) ?? own[0]
+      return cause === undefined
+        ? []
+        : [
+            {
+              id: row.id,
+              title: row.title,
+              effect: row.effect,
+              severity: effects[row.effect].severity,
+              since: row.since.toISOString(),
+              ended_at: row.ended_at?.toISOString() ?? null,
+              remedies: remediesFor(row, row.worst),
+              cause,
+              worst: row.worst && { object: row.worst.object.kind, reason: row.worst.reason },
+              parts: own,
+              begins: row.begins,
+              isAssigned: row.assigned_to !== null,
+              merged_into: row.merged_into,
+            },
+          ]
+    })
+  },
+  told: (tx, all, at) =>
+    store.addSteps(
+      tx,
+      all.map(({ id, text }) => ({
+        incident_id: id,
+        at,
+        text,
+        by_name: null,
+        object_kind: null,
+      })),
+    ),
+})
+
+const list = async (
+  db: Db,
+  caller: UserCaller,
+  query: Input<typeof incidentList>['query'],
+): Promise<Page<Incident>> => {
+  const { rows, total } = await store.page(db, query, visibleTo(caller))
+  return {
+    items: rows.map((row) => present(row, caller)),
+    page: query.page,
+    per_page: query.per_page,
+    total,
+  }
+}
+
+export function incidents(parts: IncidentParts): Incidents & Domain {
   const { db, clock, operations } = parts
 
-  const list = async (
-    caller: UserCaller,
-    query: Input<typeof incidentList>['query'],
-  ): Promise<Page<Incident>> => {
-    const { rows, total } = await store.page(db, query, visibleTo(caller))
-    return {
-      items: rows.map((row) => present(row, caller)),
-      page: query.page,
-      per_page: query.per_page,
-      total,
-    }
-  }
   const get = async (caller: UserCaller, id: string): Promise<store.IncidentRow> => {
     const row = await store.find(db, id)
     if (!row || !maySee(caller, row.object_kind)) throw unknown()
@@ -182,9 +247,10 @@ export function incidents(parts: IncidentParts): Domain {
 
   return {
     name: 'incidents',
+    ...forMessages(parts),
     routes(app) {
       const on = serve(app)
-      on(incidentList, ({ caller, query }) => list(signedIn(caller), query))
+      on(incidentList, ({ caller, query }) => list(db, signedIn(caller), query))
       on(incidentGet, async ({ caller, params }) =>
         whole(signedIn(caller), await get(signedIn(caller), params.id)),
       )

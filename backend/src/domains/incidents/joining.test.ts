@@ -20,6 +20,7 @@ const part = (kind: FindingKind, more: Partial<OpenPart> = {}): OpenPart => ({
   servers: 1,
   causes: [],
   cause: null,
+  isAnew: false,
   incidentId: null,
   ...more,
 })

@@ -5,14 +5,14 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { findingObjects } from '#contract/findings/kinds.ts'
-import { incidentTitle } from '#contract/incidents/effects.ts'
+import { incidentTitle, isWorse } from '#contract/incidents/effects.ts'
 import { mostIncidentObjects } from '#contract/incidents/incidents.ts'
 import { counted } from '#contract/words.ts'
 import type { Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { slices } from '../../slices.ts'
-import { endTold } from '../alerts/api.ts'
+import { endTold, tellAgain, wakeAlerts } from '../alerts/api.ts'
 import type { EndedPart, IncidentKeeping, KeptIn, OpenPart } from '../findings/api.ts'
 import { assign, noteOn } from './assigning.ts'
 import { type Joined, joining } from './joining.ts'
@@ -90,7 +90,8 @@ function wanted(
       merged_into: null,
       note: null,
     }
-  if (before.ended_at === null) return { ...before, ...said }
+  // Whoever has it knows nothing of what has happened since.
+  if (before.ended_at === null) return { ...before, ...said, ...(joined.root.isAnew && nobody) }
   // Its end was told, so whoever had it may not look at it any more.
   const isOver = endTold(before.ended_at, before.begins).getTime() <= at.getTime()
   const recent = before.begins.filter((one) => at.getTime() - one.getTime() < againMs)
@@ -121,66 +122,83 @@ export const keeping = (
     if (note !== null) await noteOn(parts, tx, caller, row, note)
   },
 
-  async keep(tx: Tx, open: readonly OpenPart[], ended: readonly EndedPart[], at: Date) {
-    const known = await store.lockRecent(tx, new Date(at.getTime() - againMs))
-    const { joined, over: gone } = await joining(open, ended, known)
-    const slice = slices()
-    const byId = new Map(known.map((row) => [row.id, row]))
-    const put: store.IncidentRow[] = []
-    const steps: store.NewStep[] = []
-    const isNew = new Set<string>()
-    const idOf = new Map<Joined, string>()
-    const incidents = new Map<string, KeptIn>()
-    for (const one of joined) {
-      if (slice.isOver()) await slice.next()
-      const before = one.incidentId === null ? undefined : byId.get(one.incidentId)
-      const row = wanted(one, before, at)
-      idOf.set(one, row.id)
-      const { assigned_by: by, assigned_at } = row
-      const taken = by === null || assigned_at === null ? null : { by, at: assigned_at }
-      for (const { id } of one.parts) incidents.set(id, { id: row.id, taken })
-      if (before === undefined) isNew.add(row.id)
-      steps.push(...told(one, before, at).map((step) => ({ ...step, incident_id: row.id })))
-      if (before === undefined || sayDifferent(row, before)) put.push(row)
-    }
-    const ending = gone.map(({ id, into }) => ({
-      id,
-      into: into === null ? null : idOf.get(into)!,
-    }))
-    // What is merged names an incident that must be there, and its key may be that of another now.
-    if (ending.length > 0)
-      await store.end(
-        tx,
-        ending.map(({ id }) => ({ id, into: null })),
-        at,
-      )
-    await store.put(tx, put)
-    const merged = ending.filter(({ into }) => into !== null)
-    if (merged.length > 0) await store.end(tx, merged, at)
-    const titles = new Map(put.map(({ id, title }) => [id, title]))
-    await store.addSteps(tx, [
-      ...steps,
-      ...ending.map(({ id, into }) => ({
-        ...over(
-          byId.get(id)!.since,
-          at,
-          into === null ? null : (titles.get(into) ?? byId.get(into)!.title),
-        ),
-        incident_id: id,
-      })),
-    ])
-    await parts.tell(tx, system, [
-      ...put.map(({ id, object_kind }) => ({
-        name: isNew.has(id) ? ('incident.created' as const) : ('incident.updated' as const),
-        object: { kind: 'incident' as const, id },
-        scope: findingObjects[object_kind].read,
-      })),
-      ...ending.map(({ id }) => ({
-        name: 'incident.updated' as const,
-        object: { kind: 'incident' as const, id },
-        scope: findingObjects[byId.get(id)!.object_kind].read,
-      })),
-    ])
-    return incidents
-  },
+  keep: (...args) => keepAll(parts, ...args),
 })
+
+async function keepAll(
+  parts: Pick<Platform, 'engine' | 'tell'>,
+  tx: Tx,
+  open: readonly OpenPart[],
+  ended: readonly EndedPart[],
+  at: Date,
+) {
+  const known = await store.lockRecent(tx, new Date(at.getTime() - againMs))
+  const { joined, over: gone } = await joining(open, ended, known)
+  const slice = slices()
+  const byId = new Map(known.map((row) => [row.id, row]))
+  const put: store.IncidentRow[] = []
+  const steps: store.NewStep[] = []
+  const isNew = new Set<string>()
+  const again: string[] = []
+  const idOf = new Map<Joined, string>()
+  const incidents = new Map<string, KeptIn>()
+  for (const one of joined) {
+    if (slice.isOver()) await slice.next()
+    const before = one.incidentId === null ? undefined : byId.get(one.incidentId)
+    const row = wanted(one, before, at)
+    idOf.set(one, row.id)
+    const { assigned_by: by, assigned_at } = row
+    const taken = by === null || assigned_at === null ? null : { by, at: assigned_at }
+    for (const { id } of one.parts) incidents.set(id, { id: row.id, taken })
+    if (before === undefined) isNew.add(row.id)
+    steps.push(...told(one, before, at).map((step) => ({ ...step, incident_id: row.id })))
+    if (before === undefined || sayDifferent(row, before)) put.push(row)
+    // It takes more, or more has happened: whoever was told of it is told again.
+    if (before?.ended_at === null && (one.root.isAnew || isWorse(one.effect, before.effect)))
+      again.push(row.id)
+  }
+  const ending = gone.map(({ id, into }) => ({
+    id,
+    into: into === null ? null : idOf.get(into)!,
+  }))
+  // What is merged names an incident that must be there, and its key may be that of another now.
+  if (ending.length > 0)
+    await store.end(
+      tx,
+      ending.map(({ id }) => ({ id, into: null })),
+      at,
+    )
+  await store.put(tx, put)
+  const merged = ending.filter(({ into }) => into !== null)
+  if (merged.length > 0) {
+    await store.end(tx, merged, at)
+    await store.follow(tx, merged)
+  }
+  if (again.length > 0) await tellAgain(tx, again)
+  if (put.length + ending.length > 0) await wakeAlerts(parts.engine, tx)
+  const titles = new Map(put.map(({ id, title }) => [id, title]))
+  await store.addSteps(tx, [
+    ...steps,
+    ...ending.map(({ id, into }) => ({
+      ...over(
+        byId.get(id)!.since,
+        at,
+        into === null ? null : (titles.get(into) ?? byId.get(into)!.title),
+      ),
+      incident_id: id,
+    })),
+  ])
+  await parts.tell(tx, system, [
+    ...put.map(({ id, object_kind }) => ({
+      name: isNew.has(id) ? ('incident.created' as const) : ('incident.updated' as const),
+      object: { kind: 'incident' as const, id },
+      scope: findingObjects[object_kind].read,
+    })),
+    ...ending.map(({ id }) => ({
+      name: 'incident.updated' as const,
+      object: { kind: 'incident' as const, id },
+      scope: findingObjects[byId.get(id)!.object_kind].read,
+    })),
+  ])
+  return incidents
+}

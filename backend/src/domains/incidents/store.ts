@@ -50,6 +50,17 @@ export const page = (
 export const find = (on: On, id: string): Promise<IncidentRow | undefined> =>
   on.selectFrom('incident').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** Every open incident, and these others. */
+export const openOr = (on: On, ids: readonly string[]): Promise<IncidentRow[]> =>
+  on
+    .selectFrom('incident')
+    .selectAll()
+    .where((e) => e.or([e('ended_at', 'is', null), e('id', '=', sql<string>`any(${ids}::uuid[])`)]))
+    .orderBy(sql`array_position(${effectsInOrder}::text[], effect)`)
+    .orderBy('since')
+    .orderBy('id')
+    .execute()
+
 /** Every open incident, locked until the transaction ends, and those that ended after this time. */
 export const lockRecent = (tx: Tx, at: Date): Promise<IncidentRow[]> =>
   tx
@@ -109,6 +120,15 @@ export async function put(tx: Tx, rows: readonly IncidentRow[]): Promise<void> {
       )
       .execute()
 }
+
+/** What had become part of an incident that became part of another is part of that. */
+export const follow = (
+  tx: Tx,
+  merged: readonly { readonly id: string; readonly into: string | null }[],
+) =>
+  sql`update incident i set merged_into = o.target
+    from unnest(${merged.map(({ id }) => id)}::uuid[], ${merged.map(({ into }) => into)}::uuid[]) as o (id, target)
+    where i.merged_into = o.id and i.id <> o.target`.execute(tx)
 
 /** Ends open incidents, each with the one that it turned out to be part of. */
 export const end = (

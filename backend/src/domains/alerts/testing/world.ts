@@ -57,6 +57,7 @@ export async function alertWorld() {
     await db.deleteFrom('channel').execute()
     await db.deleteFrom('silence').execute()
     await db.deleteFrom('finding').execute()
+    await db.deleteFrom('incident').execute()
   })
 
   return {
