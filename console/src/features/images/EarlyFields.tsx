@@ -18,18 +18,20 @@ export function EarlyFields({ draft, onChange, factory }: EarlyFieldsProps) {
   return (
     <Panel title="How do these servers reach Steelyard?">
       <div className="stack">
-        <Segmented
-          size="medium"
-          label="How do these servers reach Steelyard?"
-          value={draft.reach}
-          options={reaches.map((value) => ({ value, text: reachNames[value] }))}
-          onChange={(reach) =>
-            onChange({
-              reach,
-              ...(reach === 'documents' && draft.documents === '' && { documents: bondWithVlan }),
-            })
-          }
-        />
+        <div className={css['choose']}>
+          <Segmented
+            size="medium"
+            label="How do these servers reach Steelyard?"
+            value={draft.reach}
+            options={reaches.map((value) => ({ value, text: reachNames[value] }))}
+            onChange={(reach) =>
+              onChange({
+                reach,
+                ...(reach === 'documents' && draft.documents === '' && { documents: bondWithVlan }),
+              })
+            }
+          />
+        </div>
         {draft.reach === 'static' && (
           <Area
             name="addresses"
