@@ -38,6 +38,9 @@ kind: BondConfig
 name: bond0
 links: [eno1, eno2]
 bondMode: 802.3ad
+miimon: 100
+updelay: 200
+downdelay: 200
 ---
 apiVersion: v1alpha1
 kind: VLANConfig
