@@ -32,7 +32,7 @@ const others = pages.filter((page) => !lists.includes(page))
 /** The code that validates forms: form components, schemas and the schema library. */
 const forms = filesIn('ui/form', /(?<!\.test)\.tsx?$/)
 const ofForms =
-  /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|images\/customization\.ts|(?!network\/|marketplace\/|templates\/).*\?schemas)$|console\/src\/lib\/fields/
+  /node_modules\/(zod|react-hook-form)\/|console\/src\/ui\/form\/|contract\/(sentences\.ts|images\/customization\.ts|(?!network\/|marketplace\/|templates\/|incidents\/|bmcs\/|images(?:\.ts|\/early)).*\?schemas)$|console\/src\/lib\/fields/
 
 /**
  * Folders with modules that several pages use. Such modules are bundled together: many small pieces
@@ -61,7 +61,7 @@ const together: Readonly<Record<string, RegExp>> = {
     /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
   // Names of classes that a few pages share; the style sheets are small.
   parts:
-    /console\/src\/features\/\w+\/(?:\w+\/)?(?:Alerts|Change|ClusterPage|Health|JoinTokens|Offer|Overview|People|Shared|Steps|Takeover)\.module\.css$/,
+    /console\/src\/features\/\w+\/(?:\w+\/)?(?:Alerts|Change|ClusterPage|Health|JoinTokens|Offer|Overview|People|Shared|Takeover)\.module\.css$/,
   disks: /\/contract\/disks\/(?:choice|wipe)\.ts$/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
   'bulk-acts':

@@ -232,8 +232,8 @@ export const showsSession = (session: string | null): boolean => mine === sessio
 export const wasLoggedOut = (): boolean => loggedOut
 
 /**
- * Revokes the user's refresh tokens, clears the local storage and the user's drafts, and goes to
- * the login page, even without a response.
+ * Revokes the user's refresh tokens, clears the local storage, and goes to the login page, even
+ * without a response.
  */
 export async function logOut(): Promise<void> {
   if (loggingOut) return
@@ -251,9 +251,6 @@ export async function logOut(): Promise<void> {
 
 async function revokeAll(): Promise<void> {
   const held = tokens.allRefresh()
-  const user = tokens.user()
-  if (user !== null)
-    void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id)).catch(report)
   void revokeInBackground(await revoke(held, { cookies: true, token: storedToken() }))
 }
 

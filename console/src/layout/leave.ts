@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useId, useRef } from 'react'
-import { authStatus } from '../api/auth.ts'
+import { authStatus, storedUserId } from '../api/auth.ts'
+import { report } from '../api/report.ts'
 import { logOut } from '../api/session.ts'
 import { blockLeaving } from '../lib/router.ts'
 import { createStore } from '../lib/store.ts'
@@ -20,6 +21,9 @@ export async function askAndLogOut(): Promise<void> {
     !(await confirm({ title: 'Log out without saving?', label: 'Log out', danger: true, text }))
   )
     return
+  const user = storedUserId()
+  if (user !== null)
+    void import('../api/drafts.ts').then(({ removeDrafts }) => removeDrafts(user)).catch(report)
   await logOut()
 }
 
