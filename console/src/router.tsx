@@ -21,6 +21,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/infra/servers': () => import('./routes/infra.servers.tsx'),
   '/infra/servers/prepare-image': () => import('./routes/infra.servers.prepare-image.tsx'),
   '/infra/servers/join-tokens': () => import('./routes/infra.servers.join-tokens.tsx'),
+  '/infra/servers/bmcs': () => import('./routes/bmcs/infra.servers.bmcs.tsx'),
   '/infra/servers/$id': () => import('./routes/infra.servers.$id.tsx'),
   '/infra/servers/$id/create-patch': () => import('./routes/infra.servers.$id.create-patch.tsx'),
   '/infra/servers/$id/patches/$patchId': () =>

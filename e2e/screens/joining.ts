@@ -176,6 +176,29 @@ export const joiningScreens: readonly Screen[] = [
     },
   },
   {
+    name: 'bmcs',
+    path: '/infra/servers/bmcs',
+    ready: (page) => page.getByRole('heading', { name: 'No BMCs yet' }).waitFor(),
+  },
+  {
+    name: 'bmcs-add',
+    path: '/infra/servers/bmcs',
+    async ready(page) {
+      await press(page, 'Add BMCs')
+      await page.getByRole('dialog').getByRole('button', { name: 'Look at them' }).click()
+      await page.getByText('Enter at least one address').waitFor()
+    },
+  },
+  {
+    name: 'bmc-credential-add',
+    path: '/infra/servers/bmcs',
+    async ready(page) {
+      await press(page, 'Add credential')
+      await page.getByRole('dialog').getByRole('button', { name: 'Add credential' }).click()
+      await page.getByText('Enter a name', { exact: true }).waitFor()
+    },
+  },
+  {
     name: 'server-reset',
     path: (w) => `/infra/servers?cluster=${w.ready.name}`,
     async ready(page, { worker }) {

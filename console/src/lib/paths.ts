@@ -21,6 +21,7 @@ export const paths = {
   datacenters: page('/infra/datacenters'),
   servers: page('/infra/servers'),
   joinTokens: page('/infra/servers/join-tokens'),
+  bmcs: page('/infra/servers/bmcs'),
   /**
    * `token`: id of the preselected join token; `image`: id of the earlier image that fills the
    * form.

@@ -44,6 +44,7 @@ export const routes = {
     search: texts('token', 'image', 'page'),
   },
   '/infra/servers/join-tokens': page('Join Tokens'),
+  '/infra/servers/bmcs': page('Bare Metal by BMC'),
   '/infra/servers/$id': {
     crumb: { query: 'serverGet', list: 'servers' },
     search: everyText,

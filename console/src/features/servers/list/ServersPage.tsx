@@ -192,6 +192,7 @@ const commandsToAdd = (byAddress: () => void): Action[] => [
   { label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: byAddress },
   { label: 'Prepare image', icon: 'disk', can: allowed(serverAdd), to: paths.prepareImage() },
   { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
+  { label: 'Bare metal by BMC', icon: 'power', to: paths.bmcs() },
 ]
 
 /** The ways to add servers. The links need the same permission as the dialog. */
@@ -215,6 +216,12 @@ const waysToAdd = (can: Verdict, byAddress: () => void): MenuItem[] => [
     icon: 'key',
     note: 'What lets servers join by themselves',
     to: paths.joinTokens(),
+  },
+  {
+    label: 'Bare metal by BMC',
+    icon: 'power',
+    note: 'Servers that nobody has booted yet',
+    to: paths.bmcs(),
   },
 ]
 

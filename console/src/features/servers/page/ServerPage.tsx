@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
 import { placementSaid } from '#contract/racks/placement.ts'
+import { machineCommands } from '#contract/servers/machine-commands.ts'
 import {
   canLabelServer,
   type ListedServer,
@@ -20,7 +21,7 @@ import { counted } from '#contract/words.ts'
 import { capital, sentence } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { IconButton } from '../../../ui/inputs/Button.tsx'
+import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
 import { EventTable } from '../../../ui/table/EventTable.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { part } from '../../../ui/part.tsx'
@@ -68,6 +69,8 @@ interface ServerPageProps {
   patchCount: number | undefined
   history: ReactNode
   above: ReactNode
+  /** What its BMC says of its power, and what can be done with that; null without a BMC. */
+  power: { readonly chip: ReactNode; readonly actions: readonly Action[] } | null
 }
 
 /**
@@ -81,13 +84,14 @@ export function ServerPage({
   patchCount,
   history,
   above,
+  power,
 }: ServerPageProps) {
   const tab = isTab(chosen) ? chosen : (partsOfTabs[chosen] ?? 'overview')
   const actions = useMemo(() => serverActions(server), [server])
   useCommands(`Act on ${server.name}`, actions)
   return (
     <>
-      <Header server={server} actions={actions} />
+      <Header server={server} actions={actions} power={power} />
       <ObjectLabels
         of={labelledOf('server', server)}
         call={serverUpdate}
@@ -144,18 +148,30 @@ const unfetched = { processors: undefined, memory: undefined, disks: undefined, 
 export function ServerOutline({ server }: { server: ListedServer }) {
   return (
     <div aria-busy="true">
-      <Header server={server} actions={[]} />
+      <Header server={server} actions={[]} power={null} />
       <SkeletonRows rows={5} />
     </div>
   )
 }
 
+/** The acts of the operating system, which stand before those of the BMC. */
+const byTalos = (actions: readonly Action[]): Action[] =>
+  actions.flatMap((a) =>
+    a.label === machineCommands.serverReboot.title
+      ? [{ ...a, label: 'Restart by Talos' }]
+      : a.label === machineCommands.serverShutdown.title
+        ? [{ ...a, label: 'Shut down by Talos' }]
+        : [],
+  )
+
 function Header({
   server,
   actions,
+  power,
 }: {
   server: ListedServer & Partial<Pick<Server, 'resources'>>
   actions: readonly Action[]
+  power: ServerPageProps['power']
 }) {
   const inSight = actions.filter((a) => a.label === 'Talosconfig' && a.can?.ok !== false)
   const { processors, memory, disks, links } =
@@ -185,6 +201,12 @@ function Header({
           <span className="fs13 t2">
             <Contact server={server} sentence />
           </span>
+          {power !== null && (
+            <>
+              <span className={css['rule']} />
+              <span className="fs13 t2">{power.chip}</span>
+            </>
+          )}
         </>
       }
       sentence={why === null ? null : capital(why)}
@@ -194,6 +216,13 @@ function Header({
           {inSight.map((a) => (
             <ActionButton key={a.label} {...a} />
           ))}
+          {power !== null && (
+            <Menu
+              label={`Power of ${server.name}`}
+              items={[...byTalos(actions), ...power.actions]}
+              trigger={<Button icon="power">Power</Button>}
+            />
+          )}
           {actions.length > 0 && (
             <Menu
               label={`Actions for ${server.name}`}
