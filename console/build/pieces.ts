@@ -58,11 +58,27 @@ const seldom = /\/(useQueries|queriesObserver)\.js$/
  */
 const together: Readonly<Record<string, RegExp>> = {
   remedies:
-    /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/Unread)\.tsx?$/,
+    /console\/src\/(?:layout\/findings\/(?:FindingMenu|finding-actions|remedies)|ui\/feedback\/(?:FindingMark|Unread))\.tsx?$/,
   // Names of classes that a few pages share; the style sheets are small.
   parts:
     /console\/src\/features\/\w+\/(?:\w+\/)?(?:Alerts|Change|ClusterPage|Health|JoinTokens|Offer|Overview|People|Shared|Takeover)\.module\.css$/,
-  disks: /\/contract\/disks\/(?:choice|wipe)\.ts$/,
+  disks:
+    /\/contract\/disks\/(?:choice|wipe)\.ts$|features\/clusters\/create\/(?:wiped|preview)\.ts$/,
+  label: /\/contract\/labels\/(?:known|changed)\.ts$|layout\/labels\/edits\.ts$/,
+  cc: /features\/marketplace\/cc-(?:actions|queries|rules)\.tsx?$/,
+  patch: /features\/patches\/patch-(?:form|list|queries)\.tsx?$/,
+  rack: /features\/racks\/rack-(?:fields|queries)\.tsx?$|contract\/racks\/(?:placing|files)\.ts$/,
+  operation: /layout\/operations\/(?:OperationLink|operation-queries)\.tsx?$/,
+  window: /features\/clusters\/change\/(?:window-actions|set-window)\.ts$/,
+  offer: /features\/clusters\/offers\/offer-(?:queries|state)\.tsx?$/,
+  power: /features\/power\//,
+  shared: /features\/patches\/shared\/shared-(?:form|queries|state)\.tsx?$/,
+  people: /features\/people\/(?:people-queries|admin\/role-options)\.tsx?$/,
+  periods: /lib\/time\/local-time\.ts$|layout\/lists\/period\.ts$/,
+  stores: /features\/stores\/(?:store-form|change-store)\.ts$|layout\/storage\/every-store\.ts$/,
+  change:
+    /features\/clusters\/change\/change-(?:actions|kinds)\.tsx?$|contract\/clusters\/changes\/documents\.ts$/,
+  bmcs: /features\/bmcs\/|\/contract\/bmcs\/credentials|routes\/infra\.servers\.bmcs/,
   silences: /\/contract\/alerts\/(?:rules|silences)\.ts$/,
   'bulk-acts':
     /\/contract\/(?:servers\/bulk-acts|operations\/changing)\.ts$|layout\/operations\/may-change\.ts$/,

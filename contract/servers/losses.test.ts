@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
+import { sentChangeSentence } from '../network/sent-change.ts'
 import {
   canLose,
   ConfirmedLoss,
@@ -7,7 +8,6 @@ import {
   queryOfLoss,
   RollOutLoss,
   rollOutUndoRule,
-  sentChangeSentence,
   undoAfter,
   undoRule,
 } from './losses.ts'

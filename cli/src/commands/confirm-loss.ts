@@ -1,11 +1,6 @@
 /** Changes after which Steelyard would no longer reach a server. */
-import {
-  type LossConsent,
-  lossPart,
-  sentChangeSentence,
-  undoRule,
-  undoSeconds,
-} from '#contract/servers/losses.ts'
+import { lossPart, sentChangeSentence } from '#contract/network/sent-change.ts'
+import { type LossConsent, undoRule, undoSeconds } from '#contract/servers/losses.ts'
 import { beSure } from '../ask.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'

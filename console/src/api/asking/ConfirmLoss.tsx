@@ -1,4 +1,5 @@
-import { lossPart, sentChangeSentence, undoSeconds } from '#contract/servers/losses.ts'
+import { lossPart, sentChangeSentence } from '#contract/network/sent-change.ts'
+import { undoSeconds } from '#contract/servers/losses.ts'
 import { no, yes } from '#contract/rule.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog, TypeToConfirm } from '../../ui/form/FormDialog.tsx'

@@ -3,7 +3,8 @@
  * sentences and as a refusal.
  */
 import type { PreviewWarning } from '#contract/patches.ts'
-import { type Reach, sentChangeSentence, undoSeconds } from '#contract/servers/losses.ts'
+import { type Reach, sentChangeSentence } from '#contract/network/sent-change.ts'
+import { undoSeconds } from '#contract/servers/losses.ts'
 import type { NetworkEffect, Peer } from '#talos/network-effect/facts.ts'
 import type { Trial } from '#talos/network-effect/trial.ts'
 import { withDrivers } from '../composing/inventory.ts'

@@ -1,7 +1,8 @@
 /** Changes of a server's layers: checked first, then saved together with the new generation. */
 import { Problem } from '#contract/errors.ts'
 import { problemSentence } from '#contract/patches.ts'
-import { type LossConsent, type Reach, undoAfter, undoRule } from '#contract/servers/losses.ts'
+import type { Reach } from '#contract/network/sent-change.ts'
+import { type LossConsent, undoAfter, undoRule } from '#contract/servers/losses.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { heldSentence, holdOf } from '../../../engine/holds.ts'
 import type { Caller } from '../../../http/caller.ts'

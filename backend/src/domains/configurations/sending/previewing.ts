@@ -5,7 +5,7 @@
 import { Problem } from '#contract/errors.ts'
 import { type Preview, type PreviewWarning, problemSentence } from '#contract/patches.ts'
 import { unifiedDiff } from '#contract/servers/diff.ts'
-import { type Reach, sentChangeSentence } from '#contract/servers/losses.ts'
+import { type Reach, sentChangeSentence } from '#contract/network/sent-change.ts'
 import type { ChangeEffects } from '#talos/change-effect/effects.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { NetworkEffect } from '#talos/network-effect/facts.ts'

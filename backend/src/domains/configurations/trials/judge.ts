@@ -2,7 +2,7 @@
  * The next act of a trial, from what is stored of it and what its machine shows. Pure. How Talos's
  * mode `try` behaves is in `docs/decisions/028-network-effect.md`.
  */
-import { undoTime } from '#contract/servers/losses.ts'
+import { undoTime } from '#contract/network/sent-change.ts'
 
 export type Phase = 'trying' | 'confirming' | 'confirmed' | 'undoing' | 'undone'
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
-import { sentChangeSentence } from '#contract/servers/losses.ts'
+import { sentChangeSentence } from '#contract/network/sent-change.ts'
 import type { PendingConfiguration } from '#contract/servers/server.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
