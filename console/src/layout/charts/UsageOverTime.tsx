@@ -1,6 +1,6 @@
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo, useState } from 'react'
-import { historyList } from '#contract/history/history.ts'
+import { history as historyEntries, historyList } from '#contract/history/history.ts'
 import { dayMs, quarterMs } from '#contract/measurements/measurements.ts'
 import { query } from '../../api/query.ts'
 import { serverNow } from '../../lib/time/server-time.ts'
@@ -168,7 +168,7 @@ const Outlines = ({ charts }: { charts: readonly { readonly title: string }[] })
 )
 
 /** The entries of the history that one answer has at most. */
-const mostEntries = 1_000
+const mostEntries = historyEntries.mostPerPage
 
 function Charts<Name extends string>({
   data,
