@@ -26,6 +26,7 @@ const deletedFrom = (): Set<string> => {
  * of it beside the domain.
  */
 const prevented: Record<string, string> = {
+  'bmc.credential_id → bmc_credential': 'bmc_credential_in_use',
   'cluster.datacenter_id → datacenter':
     'datacenter_in_use; deleted clusters forget their datacenter',
   'cluster.operation_id → operation': 'an operation that a cluster names is kept',
