@@ -113,12 +113,13 @@ const severityOf = ({ incident, severity }: Item): FindingSeverity => incident?.
 
 /** "Down: poz-render-01 refuses writes", "Recovered after 11 min: poz-render-01 refuses writes" */
 const headOf = (item: Item): string => {
-  const { incident, event, ended_at, affected } = item
+  const { incident, event, ended_at, affected, count } = item
   const since = incident?.since ?? item.since
   const word =
     event !== 'ended'
       ? `${words[severityOf(item)]}${event === 'reminder' ? ', still' : ''}`
-      : ended_at === null
+      : // What ended and came back began several times, of which the last alone is known.
+        ended_at === null || count > 1
         ? 'Recovered'
         : `Recovered after ${lasting(Date.parse(ended_at) - Date.parse(since))}`
   const what = incident

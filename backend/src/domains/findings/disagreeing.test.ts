@@ -107,7 +107,7 @@ test(
     await answer(true)
     await backend.engine.run(20 * minuteMs)
     expect(subjects).toHaveLength(2)
-    expect(subjects[1]).toMatch(/Ended/)
+    expect(subjects[1]).toMatch(/Recovered(?!_after)/)
   },
 )
 
