@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterUpdate } from '#contract/clusters/update.ts'
-import { findingList } from '#contract/findings/findings.ts'
+import { incidentList } from '#contract/incidents/incidents.ts'
 import { historyList } from '#contract/history/history.ts'
 import { operationList } from '#contract/operations.ts'
 import { patchCreate, patchUpdate } from '#contract/patches.ts'
@@ -56,6 +56,7 @@ const changesOf = async () =>
 describe('the changes of a cluster', () => {
   test('the page of the cluster shows its health line by line', async () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+    await page.getByRole('button', { name: / OK: / }).click()
     await health().getByText('All 2 nodes are Ready.').waitFor()
     await health().getByText('The API server is ready.').waitFor()
     await page.getByRole('button', { name: /^etcd, control planes/ }).click()
@@ -291,7 +292,7 @@ longTest(
 
 describe('what is wrong', () => {
   test(
-    'which cluster is not well and why is read on the overview, at its page in one click, and acknowledged with the keyboard',
+    'what is wrong, and what it caused, is read at one click from the overview, and assigned with the keyboard',
     { timeout: 120_000 },
     async () => {
       await page.goto('/')
@@ -299,26 +300,17 @@ describe('what is wrong', () => {
       const line = page
         .getByRole('main')
         .getByRole('listitem')
-        .filter({ hasText: `${free.name} is not Ready` })
-      await line.getByRole('link', { name: cluster.name, exact: true }).first().click()
-      const found = page.getByRole('region', { name: `Findings of ${cluster.name}` })
-      await found.getByText(`${free.name} is not Ready`).waitFor()
-      await found.getByText('Nodes not Ready').waitFor()
+        .filter({ hasText: `${free.name} does not answer` })
+      await line.getByRole('link', { name: `${free.name} does not answer` }).click()
+      await page.waitForURL('**/incidents/*')
+      await page.getByText(`${free.name} is not Ready`).first().waitFor()
 
-      const { enter, walkTo, type, key, focused } = keysOf(page)
-      await enter(found.getByRole('button', { name: `Actions on ${cluster.name}` }).first())
-      await walkTo('Acknowledge')
-      await key('Enter')
-      const dialog = page.getByRole('dialog', { name: 'Acknowledge: Nodes not Ready' })
-      await focused(dialog.getByRole('textbox', { name: 'What is being done' }))
-      await type('The fan is being replaced')
-      await key('Enter')
-      await found.getByText(`${admin.email} takes care of it.`).waitFor()
-      const { items } = await installation.call(findingList, {
-        query: { kind: 'cluster_nodes_not_ready' },
-      })
-      expect(items.map((f) => [f.object.name, f.acknowledged?.note])).toEqual([
-        [cluster.name, 'The fan is being replaced'],
+      const { enter } = keysOf(page)
+      await enter(page.getByRole('button', { name: 'Assign to me' }))
+      await page.getByRole('button', { name: 'Give it up' }).waitFor()
+      const { items } = await installation.call(incidentList, { query: { object: free.id } })
+      expect(items.map((i) => [i.title, i.assigned?.to.name])).toEqual([
+        [`${free.name} does not answer`, admin.email],
       ])
     },
   )
