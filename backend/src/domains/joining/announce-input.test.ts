@@ -70,7 +70,6 @@ describe('queries with odd values from firmware or users', () => {
     for (const missing of ['uuid=$%7Buuid%7D&serial=$%7Bserial%7D&', 'uuid=&serial=&', ''])
       expect(readAnnouncement(`/join/x?${missing}mac=${mac}`)).toEqual({
         ok: true,
-        early: null,
         announcement: { uuid: none, serial: '', mac },
       })
   })

@@ -27,12 +27,7 @@ export interface Announcement {
   readonly mac: string | null
 }
 export type Reading =
-  | {
-      readonly ok: true
-      readonly announcement: Announcement
-      /** The digest of the documents of its image; null: it has none. */
-      readonly early: string | null
-    }
+  | { readonly ok: true; readonly announcement: Announcement }
   /** `announcement`: what could be read, for the list of arrivals. */
   | { readonly ok: false; readonly reason: string; readonly announcement: Announcement }
 
@@ -88,12 +83,14 @@ export function readAnnouncement(url: string): Reading {
     return no(
       `The firmware of the machine gives neither a UUID nor a serial number of its own (UUID ${uuid}, serial ${serial || 'none'}), and the announcement has no MAC address, so the machine can't be distinguished from others. Add it by its address`,
     )
-  const early = given.get('early')
-  return {
-    ok: true,
-    announcement,
-    early: early !== null && digestPattern.test(early) ? early : null,
-  }
+  return { ok: true, announcement }
+}
+
+/** The digest of the documents of the machine's image; null if it has none. */
+export function digestIn(url: string): string | null {
+  const at = url.indexOf('?')
+  const digest = new URLSearchParams(at === -1 ? '' : url.slice(at + 1)).get('early')
+  return digest !== null && digestPattern.test(digest) ? digest : null
 }
 
 /**

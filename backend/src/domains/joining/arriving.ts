@@ -192,7 +192,9 @@ export function arriving(parts: ArrivingParts): (job: Job) => Promise<Outcome> {
         const { kind, server, sentence, doubt = null } = joined
         if (kind === 'new' && current.documents !== null) {
           const macs = found.reading.inventory.interfaces.flatMap((i) => i.hardware_addr ?? [])
-          await keepDocuments(tx, server.id, earlyText(current.documents, macs))
+          const own = earlyText(current.documents, macs)
+          // Empty if the image has nothing but addresses of other machines.
+          if (own !== '') await keepDocuments(tx, server.id, own)
         }
         return {
           result: 'joined',

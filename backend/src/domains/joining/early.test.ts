@@ -1,9 +1,12 @@
 /** Servers that reach Steelyard only with the documents of their image. */
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Image, imageCreate } from '#contract/images.ts'
+import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { patchList } from '#contract/patches.ts'
 import { minors } from '#talos/versions.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
+import { harmless } from './announcement.ts'
 import { callAgain, lookups, makeToken } from './testing.ts'
 
 const world = await clusterWorld({ servers: 1, seed: 'early' })
@@ -73,3 +76,49 @@ test.each(minors.map((m) => m.version))(
     expect(await serverOf(without)).toBeUndefined()
   },
 )
+
+test('a machine that is refused keeps the documents of its image, and loses none of them by the answer', async () => {
+  const { id } = await makeToken(call, 'revoked')
+  const { kernel_command_line: line } = (
+    await call(imageCreate, {
+      body: {
+        talos_version: minors.at(-1)!.version,
+        token_id: id,
+        early: { network: { documents: bondWithVlan } },
+      },
+    })
+  ).answer!
+  const path = /talos\.config=https?:\/\/[^/]+(\S+)/.exec(line)![1]!
+  await call(joinTokenRevoke, { params: { id } })
+  const { body } = await backend.app.inject(path.replace('${uuid}', randomUUID()))
+  expect(body).toContain('auto: stable')
+  expect(body).toContain(bondWithVlan.trim())
+  const unknown = await backend.app.inject(path.replace(/early=\w+/, `early=${'0'.repeat(16)}`))
+  expect(unknown.body).toBe(harmless)
+})
+
+test('a machine that no row of the table of addresses is about joins without a patch', async () => {
+  const { id } = await makeToken(call, 'other-rack')
+  const image = (
+    await call(imageCreate, {
+      body: {
+        talos_version: minors.at(-1)!.version,
+        token_id: id,
+        early: {
+          network: { static_addresses: [{ mac: '00:00:5e:00:53:01', address: '10.9.0.9/24' }] },
+        },
+      },
+    })
+  ).answer!
+  const [machine] = await simulator.boot({
+    kernel_command_line: image.kernel_command_line.replace(backend.config.publicUrl, url),
+    schematic: image.schematic_id,
+    talos: image.talos_version,
+  })
+  const server = await world.until(
+    () => serverOf(machine!),
+    (s) => s !== undefined,
+  )
+  const { items } = (await call(patchList, { params: { id: server!.id }, query: {} })).answer!
+  expect(items.map((p) => p.name)).not.toContain('image')
+})

@@ -16,7 +16,7 @@ import { earlyText } from '#talos/schematic/early.ts'
 import { bucket } from '../../http/limits.ts'
 import type { Platform } from '../../platform.ts'
 import { admission } from './admission.ts'
-import { harmless, named, readAnnouncement, readSource } from './announcement.ts'
+import { digestIn, harmless, named, readAnnouncement, readSource } from './announcement.ts'
 import { directory } from './directory.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 import * as store from './store.ts'
@@ -34,6 +34,8 @@ const perAddress = { perSecond: 0.5, burst: 30 }
 const perToken = { perSecond: 5, burst: 5_000 }
 /** Of addresses that may not be dialled. These use up no use of the token. */
 const undialable = { perSecond: 1 / 60, burst: 250 }
+/** Refused announcements with one token whose image's documents are looked up. */
+const refusedWithDocuments = { perSecond: 5, burst: 5_000 }
 
 /** @param parts `mayDial`: whether Talos's API at an address may be dialled */
 export function joinRoute(
@@ -46,6 +48,7 @@ export function joinRoute(
   const paces = bucket({ ...perAddress, clock })
   const ofToken = bucket({ ...perToken, clock })
   const ofUndialable = bucket({ ...undialable, clock })
+  const ofRefused = bucket({ ...refusedWithDocuments, clock })
   const send = (reply: FastifyReply, document: string) =>
     reply.status(200).type('application/yaml; charset=utf-8').send(document)
   const refuse = (
@@ -53,6 +56,7 @@ export function joinRoute(
     reply: FastifyReply,
     reason: string,
     about: Pick<Refusal, 'token' | 'announcement'> = {},
+    document = harmless,
   ) => {
     refusals.note({
       action: 'join.refused',
@@ -61,12 +65,12 @@ export function joinRoute(
       requestId: id,
       ...about,
     })
-    return send(reply, harmless)
+    return send(reply, document)
   }
 
   /**
    * The document with those of the image. Talos replaces what it read before by the answer, so a
-   * machine would lose its address without them.
+   * machine would lose its address without them, also one that is refused.
    */
   const withEarly = async (document: string, tokenId: string, digest: string | null) => {
     const early = digest === null ? undefined : await store.earlyDocuments(db, tokenId, digest)
@@ -81,22 +85,29 @@ export function joinRoute(
     const token = await tokens.find(text)
     if (!token) return refuse(request, reply, 'There is no such join token')
     const read = readAnnouncement(request.url)
+    const digest = digestIn(request.url)
     const about = { token, announcement: read.announcement }
+    const refused = async (reason: string) =>
+      refuse(
+        request,
+        reply,
+        reason,
+        about,
+        ofRefused.take(token.id) > 0 ? harmless : await withEarly(harmless, token.id, digest),
+      )
     const verdict = canUseJoinToken({
       status: statusOf({ ...token, max_uses: null, uses: 0 }, clock.now()),
     })
-    if (!verdict.ok) return refuse(request, reply, verdict.reason, about)
-    if (!read.ok) return refuse(request, reply, read.reason, about)
+    if (!verdict.ok) return refused(verdict.reason)
+    if (!read.ok) return refused(read.reason)
     const address = readSource(request.ip)
-    if (address === undefined)
-      return refuse(request, reply, 'The address of the sender is not a valid IP address', about)
+    if (address === undefined) return refused('The address of the sender is not a valid IP address')
     if (paces.take(address) > 0) {
       const reason = `Too many machines announce themselves from ${address}: if it is a proxy, name it in STEELYARD_TRUSTED_PROXIES`
-      return refuse(request, reply, reason, about)
+      return refused(reason)
     }
     const dial = mayDial(address)
-    if (!dial.ok && ofUndialable.take(token.id) > 0)
-      return refuse(request, reply, dial.reason, about)
+    if (!dial.ok && ofUndialable.take(token.id) > 0) return refused(dial.reason)
     const waitMs = ofToken.take(token.id)
     if (waitMs > 0)
       throw new Problem(
@@ -110,11 +121,11 @@ export function joinRoute(
       announcement: read.announcement,
       address,
       mayDial: dial,
-      early: read.early,
+      early: digest,
     })
     if (admission.kind === 'refused') {
       if (admission.over) tokens.forget(text)
-      return refuse(request, reply, admission.reason, about)
+      return refused(admission.reason)
     }
     if (!dial.ok)
       refusals.note({
@@ -125,7 +136,7 @@ export function joinRoute(
         ...about,
       })
     const document = admission.hostName === null ? harmless : named(admission.hostName)
-    return send(reply, await withEarly(document, token.id, read.early))
+    return send(reply, await withEarly(document, token.id, digest))
   }
 
   app.route({
