@@ -317,6 +317,30 @@ export const commitment: Noun = {
   },
 }
 export const operation = unnamed('operation')
+/**
+ * The open finding or incident about an object of this name. @throws CliError if there is none, or
+ * several
+ */
+function onlyOne<T extends { readonly id: string; readonly object: { readonly name: string } }>(
+  items: readonly T[],
+  name: string,
+  {
+    nouns: [noun, nouns],
+    say,
+  }: { nouns: readonly [one: string, several: string]; say: (one: T) => string },
+): T {
+  const [one, ...more] = items.filter(({ object }) => object.name === name.trim())
+  if (!one)
+    throw new CliError('not_found', `There is no open ${noun} of ${oneLine(name)}`, {
+      hint: `steelyard ${nouns} shows them`,
+    })
+  if (more.length > 0)
+    throw new CliError(
+      'usage',
+      `${oneLine(name)} has ${more.length + 1} open ${nouns}: ${[one, ...more].map((o) => `${o.id} (${say(o)})`).join(', ')}`,
+    )
+  return one
+}
 /** A message and the list name what a finding is about, so its name is enough if that is clear. */
 export const finding: Noun = {
   value: 'FINDING',
@@ -328,16 +352,10 @@ export const finding: Noun = {
     const { items } = await api.call(findingList, {
       query: { q: text.slice(0, longestQuery), per_page: findingList.list.mostPerPage },
     })
-    const [one, ...more] = items.filter(({ object }) => object.name === text.trim())
-    if (!one)
-      throw new CliError('not_found', `There is no open finding of ${oneLine(text)}`, {
-        hint: 'steelyard findings shows them',
-      })
-    if (more.length > 0)
-      throw new CliError(
-        'usage',
-        `${oneLine(text)} has ${more.length + 1} open findings: ${[one, ...more].map(({ id, kind }) => `${id} (${findingKinds[kind].title})`).join(', ')}`,
-      )
+    const one = onlyOne(items, text, {
+      nouns: ['finding', 'findings'],
+      say: ({ kind }) => findingKinds[kind].title,
+    })
     return { id: one.id, name: text }
   },
 }
@@ -352,16 +370,10 @@ export const incident: Noun = {
     const { items } = await api.call(incidentList, {
       query: { q: text.slice(0, longestQuery), per_page: incidentList.list.mostPerPage },
     })
-    const [one, ...more] = items.filter(({ object }) => object.name === text.trim())
-    if (!one)
-      throw new CliError('not_found', `There is no open incident of ${oneLine(text)}`, {
-        hint: 'steelyard incidents shows them',
-      })
-    if (more.length > 0)
-      throw new CliError(
-        'usage',
-        `${oneLine(text)} has ${more.length + 1} open incidents: ${[one, ...more].map(({ id, title }) => `${id} (${oneLine(title)})`).join(', ')}`,
-      )
+    const one = onlyOne(items, text, {
+      nouns: ['incident', 'incidents'],
+      say: ({ title }) => oneLine(title),
+    })
     return { id: one.id, name: one.title }
   },
 }

@@ -1,68 +1,26 @@
-import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { bmcAdd, bmcList } from '#contract/bmcs/bmcs.ts'
 import { bmcCredentialList } from '#contract/bmcs/credentials.ts'
-import type { Answer } from '#contract/operation.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
-import { Unread } from '../../ui/feedback/Unread.tsx'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { blankBmcs, readBmcs, type TypedBmcs } from './add-bmcs.ts'
+import { SignInFields } from './SignInFields.tsx'
 
-const { Area, Choose, Text } = fieldsFor<TypedBmcs>()
-
-type Credentials = UseQueryResult<Answer<typeof bmcCredentialList>>
+const { Area, Choose } = fieldsFor<TypedBmcs>()
 
 /** With what Steelyard signs in, once the certificates are confirmed. */
-function SignIn({
-  signIn,
-  credentials,
-}: {
-  signIn: TypedBmcs['signIn']
-  credentials: Credentials
-}) {
-  return (
-    <>
-      <Choose
-        name="signIn"
-        label="Sign in with"
-        options={[
-          { value: 'credential', text: 'A credential for several BMCs' },
-          { value: 'own', text: 'A user name and a password' },
-          { value: 'later', text: 'Nothing yet, or what the CSV says' },
-        ]}
-      />
-      {signIn === 'credential' && (
-        <>
-          <Unread what="The credentials" of={credentials} />
-          <Choose
-            name="credential_id"
-            label="Credential"
-            placeholder={
-              credentials.data?.total === 0 ? 'No credentials yet' : 'Choose a credential'
-            }
-            options={(credentials.data?.items ?? []).map((c) => ({
-              value: c.id,
-              text: c.name,
-              more: c.username,
-            }))}
-          />
-        </>
-      )}
-      {signIn === 'own' && (
-        <>
-          <Text name="username" label="User name" mono autoCapitalize="none" />
-          <Text name="password" label="Password" type="password" />
-        </>
-      )}
-    </>
-  )
-}
+const signIns = [
+  { value: 'credential', text: 'A credential for several BMCs' },
+  { value: 'own', text: 'A user name and a password' },
+  { value: 'later', text: 'Nothing yet, or what the CSV says' },
+]
 
 /** Looks at addresses for BMCs. `begun` is called with the id of the operation. */
 export default function AddBmcs({ begun }: { begun: (operation: string) => void }) {
@@ -133,7 +91,7 @@ export default function AddBmcs({ begun }: { begun: (operation: string) => void 
           { value: '8443', text: '8443' },
         ]}
       />
-      <SignIn signIn={signIn} credentials={credentials} />
+      <SignInFields signIn={signIn} options={signIns} credentials={credentials} />
     </FormDialog>
   )
 }

@@ -5,12 +5,12 @@ import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import type { Read } from '../../lib/fields.ts'
-import { Unread } from '../../ui/feedback/Unread.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { fieldsFor } from '../../ui/form/fields.tsx'
 import { FormDialog } from '../../ui/form/FormDialog.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { useDialog } from '../../ui/overlay/dialogs.ts'
+import { SignInFields } from './SignInFields.tsx'
 
 interface Typed {
   address: string
@@ -25,7 +25,7 @@ interface Change {
   username?: string
   password?: string
 }
-const { Choose, Text } = fieldsFor<Typed>()
+const { Text } = fieldsFor<Typed>()
 
 const others = [
   { value: 'credential', text: 'A credential for several BMCs' },
@@ -102,34 +102,11 @@ export default function SignInBmc({ bmc }: { bmc: Bmc }) {
         mono
         autoCapitalize="none"
       />
-      <Choose
-        name="signIn"
-        label="Sign in with"
+      <SignInFields
+        signIn={signIn}
         options={initial.signIn === 'kept' ? [{ value: 'kept', text: kept }, ...others] : others}
+        credentials={credentials}
       />
-      {signIn === 'credential' && (
-        <>
-          <Unread what="The credentials" of={credentials} />
-          <Choose
-            name="credential_id"
-            label="Credential"
-            placeholder={
-              credentials.data?.total === 0 ? 'No credentials yet' : 'Choose a credential'
-            }
-            options={(credentials.data?.items ?? []).map((c) => ({
-              value: c.id,
-              text: c.name,
-              more: c.username,
-            }))}
-          />
-        </>
-      )}
-      {signIn === 'own' && (
-        <>
-          <Text name="username" label="User name" mono autoCapitalize="none" />
-          <Text name="password" label="Password" type="password" />
-        </>
-      )}
     </FormDialog>
   )
 }
