@@ -76,9 +76,9 @@ const outcomes: Readonly<Record<Operation['status'], string>> = {
   done: 'done',
 }
 
-/** What somebody tried meanwhile. */
+/** An operation on one of its objects meanwhile. Whether it was meant to mend it isn't known. */
 export const tried = (operation: Tried): StoryStep => ({
   at: operation.created_at,
-  text: `Tried: ${operationTitle(operation)}, ${outcomes[operation.status]}${operation.status === 'failed' && operation.reason !== null ? `. ${operation.reason}` : '.'}`,
+  text: `${operationTitle(operation)}, ${outcomes[operation.status]}${operation.status === 'failed' && operation.reason !== null ? `. ${operation.reason}` : '.'}`,
   by: operation.created_by,
 })

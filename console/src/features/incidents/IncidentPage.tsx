@@ -91,7 +91,11 @@ function Shown({ incident: i }: { incident: Incident }) {
             </div>
           </Panel>
           {i.ended_at === null && (
-            <Panel title="What to do" note="best first" flush={remedies.length > 0}>
+            <Panel
+              title="What to do"
+              note={remedies.length > 1 && 'best first'}
+              flush={remedies.length > 0}
+            >
               {remedies.length === 0 ? (
                 <p className="fs13 t2">
                   Steelyard knows no remedy. Its history may tell the cause.
@@ -100,7 +104,7 @@ function Shown({ incident: i }: { incident: Incident }) {
                 <ol className={css['lines']}>
                   {remedies.map((action, n) => (
                     <li key={action.label}>
-                      <span className="num t3">{n + 1}</span>
+                      {remedies.length > 1 && <span className="num t3">{n + 1}</span>}
                       <ActionButton {...action} kind={n === 0 ? 'primary' : 'plain'} />
                     </li>
                   ))}
